@@ -10,13 +10,14 @@
 for command in tbench dbench perf; do
 	command -v $command >/dev/null || fail "needs $command (Debian: dbench, linux-perf)"
 done
+# shellcheck source=bench/slots.bash
+. "$bench/slots.bash"
 tracing=/sys/kernel/tracing
 # perf needs it too; it stays, where all systems have it
 [ -e $tracing/instances ] || mount -t tracefs tracefs $tracing || fail "needs tracefs"
 instance=$tracing/instances/kprofs-bench
 cycles=6        # in a round
 ring_kb=2048    # of each CPU, for all of them
-steal_limit=10  # ms of all CPUs in a slot
 switches="syscalls sched:sched_switch sched:sched_wakeup"
 
 # ---- the variants ------------------------------------------------------------------------------
@@ -84,28 +85,6 @@ off_perf_trace() {
 
 # ---- slots -------------------------------------------------------------------------------------
 
-# start_load LOAD [ARGUMENT...]
-start_load() {
-	exec {slots_out}< <(exec "$build/bench/slots" "$@" <"$work/slots.in")
-	slots_pid=$!
-	pids+=("$slots_pid")
-	exec {slots_in}>"$work/slots.in"
-	# one slot to warm up
-	slot
-}
-
-end_load() {
-	exec {slots_in}>&-
-	wait "$slots_pid" || fail "the load failed"
-	exec {slots_out}<&-
-}
-
-# slot: sets rate, cpu_rate (work in a second, and in a second of CPU time) and steal
-slot() {
-	echo >&"$slots_in"
-	read -r rate cpu_rate steal <&"$slots_out" || fail "the load has ended"
-}
-
 # measure_cycles FILE VARIANT...: appends the slots of a round: cycle, variant, both rates
 measure_cycles() {
 	local file=$1 cycle variant which
@@ -116,7 +95,7 @@ measure_cycles() {
 				"on_$which"
 				slot
 				"off_$which"
-				((steal > steal_limit)) || [ "$rate" = 0 ] || echo "$cycle $which $rate $cpu_rate" >>"$file"
+				! is_undisturbed || echo "$cycle $which $rate $cpu_rate" >>"$file"
 			done
 		done
 	done
@@ -161,7 +140,7 @@ measure_tbench() {
 	local -A all cpu
 	for ((round = 0; round < rounds; round++)); do
 		rm -f "$work/slots"
-		start_load tbench 2
+		begin_load tbench 2
 		measure_cycles "$work/slots" $variants
 		end_load
 		for variant in $variants; do
@@ -189,7 +168,7 @@ measure_tbench() {
 
 measure_calls() {
 	local round empty=() recorded=()
-	start_load calls
+	begin_load calls
 	for ((round = 0; round < rounds; round++)); do
 		rm -f "$work/slots"
 		measure_cycles "$work/slots" empty kprofs
@@ -207,7 +186,7 @@ measure_dbench() {
 	local round memory all=() empty=()
 	# in memory, where no disk's time hides that of the calls
 	memory=$(mktemp -d /dev/shm/kprofs-bench.XXXXXX)
-	start_load dbench 2 "$memory"
+	begin_load dbench 2 "$memory"
 	for ((round = 0; round < rounds; round++)); do
 		rm -f "$work/slots"
 		measure_cycles "$work/slots" empty kprofs
@@ -249,22 +228,15 @@ one_build() {
 	took=$(cat "$work/build.cpu")
 }
 
-# nothing is attached once the switches are off; the list of calls under way runs when it is read
-measure_off() {
-	local left
-	left=$(cat /proc/"$server"/fdinfo/* 2>/dev/null | awk '/^prog_type:/ || /^link_type:/ && $2 != "iter" { n++ }
-		END { print n + 0 }')
-	figure attached_off programs '<= 0' "$left"
-}
-
-mkfifo "$work/perf.in" "$work/perf.out" "$work/slots.in" "$work/empty.in"
+mkfifo "$work/perf.in" "$work/perf.out" "$work/empty.in"
 exec {perf_in}<>"$work/perf.in" {perf_out}<>"$work/perf.out"
 rmdir "$instance" 2>/dev/null || true # of a run that was killed
 mkdir "$instance" || fail "an instance of tracefs is in use: $instance"
 echo $ring_kb >"$instance/buffer_size_kb"
 start_server -o trace_kernel=$ring_kb
 measure_calls
-measure_off
+# once the switches are off; the list of calls under way runs when it is read
+figure attached_off programs '<= 0' "$(attached "$server")"
 figure read ms '< 1' "$("$build/bench/kernel_programs" read)"
 measure_tbench
 measure_dbench

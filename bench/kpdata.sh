@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# kpdata: the rate at which a full capture of 64 MiB is read, with reads of 1 MiB.
+# kpdata: the rate at which a full capture of 16 MiB is read, with reads of 1 MiB.
 
-limit_kb=65536
+limit_kb=16384
 
 is_full() {
-	(($(counter bytes.held) >= limit_kb * 1024 * 9 / 10))
+	(($(counter bytes.memory) >= limit_kb * 1024 * 9 / 10))
 }
 
 background "$build/bench/busy" -d 100-120

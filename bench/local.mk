@@ -1,17 +1,20 @@
 # the programs of bench/run; `make check` builds them too, so that they stay compilable
-bench_tools = %D%/busy %D%/cpu_of %D%/kernel_programs %D%/many %D%/reading %D%/samples %D%/slots %D%/ticking
+bench_tools = %D%/bare_event %D%/busy %D%/cpu_of %D%/faulting %D%/kernel_programs %D%/many %D%/reading %D%/samples %D%/slots %D%/ticking
 check_PROGRAMS += $(bench_tools)
-EXTRA_DIST += %D%/README %D%/run %D%/compare \
-	%D%/event.sh %D%/html.sh %D%/html_paint.py %D%/idle.sh %D%/kernel.sh %D%/kpdata.sh %D%/mpstat.sh %D%/offcpu.sh \
-	%D%/sampling.sh %D%/start.sh \
-	%D%/mark.sh %D%/query.sh %D%/threads.sh %D%/trace-idle.sh %D%/trace-open.sh \
-	%D%/trace-read.sh %D%/unwind.sh %D%/views.sh
+EXTRA_DIST += %D%/README %D%/run %D%/compare %D%/slots.bash %D%/capture.sh \
+	%D%/event.sh %D%/html.sh %D%/html_paint.py %D%/idle.sh %D%/kernel.sh %D%/kpdata.sh %D%/mark.sh %D%/mpstat.sh \
+	%D%/offcpu.sh %D%/only.sh %D%/own.sh %D%/probes.sh %D%/query.sh %D%/sampling.sh %D%/sessions.sh %D%/start.sh \
+	%D%/state.sh %D%/threads.sh %D%/trace-idle.sh %D%/trace-open.sh %D%/trace-read.sh %D%/unwind.sh \
+	%D%/views.sh
 
+%C%_bare_event_SOURCES = %D%/bare_event.c
+%C%_bare_event_LDADD = libkpbpf.a libsys.a libbase.a $(GLIB_LIBS) $(BPF_LIBS) -lpthread
 %C%_busy_SOURCES = %D%/busy.c
 # stacks need frame pointers, and each call a frame
 %C%_busy_CFLAGS = $(AM_CFLAGS) -O2 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls
 %C%_busy_LDADD = -lpthread
 %C%_cpu_of_SOURCES = %D%/cpu_of.c
+%C%_faulting_SOURCES = %D%/faulting.c
 %C%_kernel_programs_SOURCES = %D%/kernel_programs.c %D%/timing.h
 %C%_kernel_programs_LDADD = libkernel.a libprobes.a libkpbpf.a libsys.a libbase.a $(GLIB_LIBS) $(BPF_LIBS) -lpthread
 %C%_many_SOURCES = %D%/many.c
@@ -19,6 +22,7 @@ EXTRA_DIST += %D%/README %D%/run %D%/compare \
 %C%_samples_SOURCES = %D%/samples.c
 %C%_samples_LDADD = libfixtures.a $(GLIB_LIBS)
 %C%_slots_SOURCES = %D%/slots.c
+%C%_slots_LDADD = -lpthread
 %C%_ticking_SOURCES = %D%/ticking.c
 %C%_ticking_LDADD = libkprof.la
 

@@ -12,7 +12,7 @@ run_scripts() {
 	done >/dev/null
 }
 
-# the oldest samples are overwritten; 64 MiB are the samples and the state that they need
+# the oldest samples are overwritten; 64 MiB are the packed samples and the state that they need
 is_full() {
 	[ "$(counter bytes.dropped)" -gt 0 ]
 }
@@ -35,7 +35,7 @@ for ((cpu = $(nproc); cpu > 0; cpu--)); do
 	loops+=($!)
 done
 pids+=("${loops[@]}")
-until_true 180 is_full || fail "the capture is not full"
+until_true 400 is_full || fail "the capture is not full"
 control stop
 kill "${loops[@]}"
 

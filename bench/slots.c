@@ -5,12 +5,16 @@
  *
  *	slots tbench CLIENTS        tbench and its server, on a loopback interface of their own
  *	slots dbench CLIENTS FOLDER
- *	slots calls                 a thread that calls getppid
+ *	slots calls                 a thread that calls getppid, on each CPU for a part of the slot
+ *	slots faults                a thread that touches new pages
+ *	slots pipe [CPU]            two threads that pass a byte to each other through pipes, as those of perf
+ *	                            bench sched pipe do; both on this CPU if there is one
  *
  * For each line that it reads it waits until what was switched has settled, measures one slot, and prints
  * a line: the work in a second, the work in a second of the load's CPU time, and the CPU time in ms that
- * the host took from this machine meanwhile. The work is bytes that were sent (tbench), bytes read and
- * written (dbench), or calls; those of a second of CPU time are then by the median of short loops. A load
+ * the host took from this machine meanwhile; of calls also the ns of a call on the last CPU. The work is
+ * bytes that were sent (tbench), bytes read and written (dbench), calls, page faults, or round trips
+ * (pipe); those of calls, faults and pipe in a second of CPU time are by the median of short loops. A load
  * that waited for a disk may have done nothing. Ends with its input, and ends the load.
  */
 #include <dirent.h>
@@ -18,6 +22,7 @@
 #include <fcntl.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -26,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -39,6 +45,10 @@
 #define SLOT_NS (200 * NSEC_PER_MSEC)
 #define SETTLE_NS (40 * NSEC_PER_MSEC)
 #define CALLS_IN_LOOP 500
+#define FAULTS_IN_LOOP 500
+#define PAGE 4096
+/* Short against the time between two interruptions by others, and long against a read of the clock. */
+#define TRIPS_IN_LOOP 50
 #define LOOPS_MAX 65536
 #define LOAD_SECONDS "3600"
 #define PROCESSES_MAX 64
@@ -249,33 +259,132 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Other programs on this CPU lengthen few of the loops, so that their median does not change. */
-static void measure_calls(void)
+static void make_calls(void)
+{
+	for (int i = 0; i < CALLS_IN_LOOP; i++)
+		syscall(SYS_getppid);
+}
+
+static char *pages;
+
+static void begin_faults(void)
+{
+	pages = mmap(NULL, FAULTS_IN_LOOP * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (pages == MAP_FAILED || madvise(pages, FAULTS_IN_LOOP * PAGE, MADV_NOHUGEPAGE))
+		fail("pages");
+}
+
+static void make_faults(void)
+{
+	for (int i = 0; i < FAULTS_IN_LOOP; i++)
+		((volatile char *)pages)[i * PAGE] = 1;
+	madvise(pages, FAULTS_IN_LOOP * PAGE, MADV_DONTNEED);
+}
+
+static int there[2], back[2]; /* the pipes */
+
+static void make_trips(void)
+{
+	char byte = 0;
+
+	for (int i = 0; i < TRIPS_IN_LOOP; i++)
+		if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
+			fail("a pipe");
+}
+
+static void *answer(void *arg)
+{
+	char byte;
+
+	while (read(there[0], &byte, 1) == 1 && write(back[1], &byte, 1) == 1)
+		;
+	return arg;
+}
+
+/* The other thread waits for bytes until this process ends. */
+static void begin_trips(const char *cpu)
+{
+	pthread_t thread;
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	if (cpu) {
+		CPU_SET((size_t)atoi(cpu), &cpus);
+		if (sched_setaffinity(0, sizeof(cpus), &cpus))
+			fail("the CPU of the pipe");
+	}
+	if (pipe2(there, O_CLOEXEC) || pipe2(back, O_CLOEXEC) || pthread_create(&thread, NULL, answer, NULL))
+		fail("a pipe");
+}
+
+/*
+ * The median ns of one of the `rounds` of a loop: other programs on this CPU lengthen few of the loops, so
+ * that it does not change.
+ */
+static double median_of(void (*loop)(void), int rounds, uint64_t slot_ns, uint64_t *work)
 {
 	static double loops[LOOPS_MAX];
 	uint64_t begin, now, before;
 	int count = 0;
 
-	pass(SETTLE_NS);
 	begin = before = now_ns(CLOCK_MONOTONIC);
 	do {
-		for (int i = 0; i < CALLS_IN_LOOP; i++)
-			syscall(SYS_getppid);
+		loop();
 		now = now_ns(CLOCK_MONOTONIC);
-		loops[count++] = (double)(now - before) / CALLS_IN_LOOP;
+		loops[count++] = (double)(now - before) / rounds;
 		before = now;
-	} while (now < begin + SLOT_NS && count < LOOPS_MAX);
+	} while (now < begin + slot_ns && count < LOOPS_MAX);
 	qsort(loops, (size_t)count, sizeof(loops[0]), by_value);
-	printf("%.6g %.6g 0\n", (double)count * CALLS_IN_LOOP / (double)(now - begin) * 1e9,
-		1e9 / loops[count / 2]);
+	*work += (uint64_t)count * (uint64_t)rounds;
+	return loops[count / 2];
+}
+
+static void measure_loops(void (*loop)(void), int rounds)
+{
+	uint64_t begin, work = 0;
+	double ns;
+
+	pass(SETTLE_NS);
+	begin = now_ns(CLOCK_MONOTONIC);
+	ns = median_of(loop, rounds, SLOT_NS, &work);
+	printf("%.6g %.6g 0\n", (double)work / (double)(now_ns(CLOCK_MONOTONIC) - begin) * 1e9, 1e9 / ns);
+}
+
+/* The mean of all CPUs: a perf event that is open on one CPU costs more there. */
+static void measure_calls(const cpu_set_t *cpus)
+{
+	const int count = CPU_COUNT(cpus);
+	uint64_t begin, work = 0;
+	double ns = 0, sum = 0;
+	cpu_set_t one;
+
+	pass(SETTLE_NS);
+	begin = now_ns(CLOCK_MONOTONIC);
+	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, cpus))
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		if (sched_setaffinity(0, sizeof(one), &one))
+			fail("the CPU of the calls");
+		ns = median_of(make_calls, CALLS_IN_LOOP, SLOT_NS / (uint64_t)count, &work);
+		sum += ns;
+	}
+	printf("%.6g %.6g 0 %.6g\n", (double)work / (double)(now_ns(CLOCK_MONOTONIC) - begin) * 1e9,
+		1e9 * count / sum, ns);
 }
 
 int main(int argc, char **argv)
 {
 	const struct sigaction action = { .sa_handler = on_signal };
 	uint64_t (*work)(const pid_t *, int) = NULL;
+	void (*loop)(void) = NULL; /* NULL: calls */
+	int rounds = 0;
+	cpu_set_t cpus;
 	char line[256];
 
+	if (sched_getaffinity(0, sizeof(cpus), &cpus))
+		fail("the CPUs");
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
 	if (argc == 3 && strcmp(argv[1], "tbench") == 0) {
@@ -289,16 +398,27 @@ int main(int argc, char **argv)
 		start((char *[]){ (char *)"dbench", (char *)"-t", (char *)LOAD_SECONDS, (char *)"-D", argv[3],
 			argv[2], NULL });
 		work = bytes_of_files;
+	} else if (argc >= 2 && argc <= 3 && strcmp(argv[1], "pipe") == 0) {
+		begin_trips(argv[2]);
+		loop = make_trips;
+		rounds = TRIPS_IN_LOOP;
+	} else if (argc == 2 && strcmp(argv[1], "faults") == 0) {
+		begin_faults();
+		loop = make_faults;
+		rounds = FAULTS_IN_LOOP;
 	} else if (argc != 2 || strcmp(argv[1], "calls") != 0) {
-		fprintf(stderr, "usage: slots tbench CLIENTS | dbench CLIENTS FOLDER | calls\n");
+		fprintf(stderr, "usage: slots tbench CLIENTS | dbench CLIENTS FOLDER | calls | faults | "
+			"pipe [CPU]\n");
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	while (!ended && fgets(line, sizeof(line), stdin)) {
 		if (work)
 			measure(work);
+		else if (loop)
+			measure_loops(loop, rounds);
 		else
-			measure_calls();
+			measure_calls(&cpus);
 	}
 	stop_load();
 	return 0;

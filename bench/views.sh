@@ -76,7 +76,7 @@ kill "${loops[@]}"
 cp "$mount/kpdata" "$work/kpdata"
 cat "$mount/views/flat" "$mount/views/flame.svg" >/dev/null # the page cache is warm from here on
 cp "$mount/views/perf.data" "$work/perf.data"
-held_mb=$(calc "$(counter bytes.held) / 1048576")
+held_mb=$(calc "$(counter bytes.memory) / 1048576")
 
 cold=() perf=() ratios=() warm=() perfdata=() flame=() resident=()
 for ((round = 0; round < rounds; round++)); do

@@ -10,5 +10,5 @@ examples_trace_CFLAGS = $(AM_CFLAGS) -O2 -g -fno-omit-frame-pointer
 examples_trace_LDADD = libkprof.la
 
 exampledir = $(docdir)/examples
-dist_example_DATA = %D%/Containerfile %D%/kubernetes.yaml %D%/lookup.c %D%/trace.c \
-	%D%/kprof.py %D%/events.go %D%/events.rs
+dist_example_DATA = %D%/Containerfile %D%/kubernetes.yaml %D%/nginx.conf %D%/lookup.c %D%/trace.c \
+	%D%/kprof.py %D%/events.go %D%/events.rs %D%/kprofile.bt %D%/uprofile.bt %D%/runqlat.bt

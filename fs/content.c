@@ -17,11 +17,6 @@ static int admit_text(const struct content_call *call, size_t size, struct err *
 	return quota_take(call->quotas, call->share, QUOTA_BYTES, size, err);
 }
 
-static enum content_thread in_worker(struct session *session, const struct dirtab_row *row)
-{
-	return CONTENT_IN_WORKER;
-}
-
 static enum content_thread in_view_thread(struct session *session, const struct dirtab_row *row)
 {
 	return CONTENT_IN_VIEW_THREAD;
@@ -42,6 +37,16 @@ static int hold_text(const struct content_call *call, GString *text, int ret,
 	return ret;
 }
 
+static bool is_long(struct session *session, const struct dirtab_row *row)
+{
+	return row->is_long && row->is_long(session);
+}
+
+static enum content_thread rendered_thread(struct session *session, const struct dirtab_row *row)
+{
+	return is_long(session, row) ? CONTENT_IN_TRACE_THREAD : CONTENT_IN_WORKER;
+}
+
 static int fill_rendered(const struct content_call *call, struct content *content, struct err *err)
 {
 	GString *text = g_string_new(NULL);
@@ -53,13 +58,16 @@ static int fill_rendered(const struct content_call *call, struct content *conten
 static uint64_t measure_rendered(
 	struct session *session, const struct dirtab_row *row, uid_t reader)
 {
-	g_autoptr(GString) text = g_string_new(NULL);
+	g_autoptr(GString) text = NULL;
 
+	if (is_long(session, row))
+		return 0;
+	text = g_string_new(NULL);
 	return row->render(session, row, reader, text, NULL) ? 0 : text->len;
 }
 
 const struct content_ops content_rendered = {
-	.thread = in_worker,
+	.thread = rendered_thread,
 	.fill = fill_rendered,
 	.measure = measure_rendered,
 };

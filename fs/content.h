@@ -53,11 +53,14 @@ struct content_ops {
 	 * without a sentence.
 	 */
 	int (*fill)(const struct content_call *call, struct content *content, struct err *err);
-	/* Bytes of a text that is not open, which are found by making it; NULL if the row has `size` */
+	/*
+	 * Bytes of a text that is not open, which are found by making it, or 0 if that takes long; NULL if
+	 * the row has `size`
+	 */
 	uint64_t (*measure)(struct session *session, const struct dirtab_row *row, uid_t reader);
 };
 
-/* row->render: a text in memory, made in the worker. */
+/* row->render: a text in memory, made in the worker, or if it is long in a thread for the trace. */
 extern const struct content_ops content_rendered;
 /* row->make: a text in an unnamed file, made in a thread for views. */
 extern const struct content_ops content_made;

@@ -62,6 +62,16 @@ static int take_switch(const struct ctl_words_word *row, const char *text, enum 
 	return ret;
 }
 
+/* The rest of a line behind its first word, without blanks around it. */
+static char *rest_of(const char *line, size_t len)
+{
+	char *text = g_strndup(line, len), *rest = text + strspn(text, " \t");
+	char *found = g_strdup(g_strstrip(rest + strcspn(rest, " \t")));
+
+	g_free(text);
+	return found;
+}
+
 static const struct ctl_words_word *find_word(const struct ctl_words_word *words, const char *text,
 	enum switch_word *to, struct err *err)
 {
@@ -105,7 +115,7 @@ static int check_args(const struct ctl_words_word *word, unsigned int argc, stru
 int ctl_words_run(const struct ctl_words_word *words, struct ctl_words_call *call, const char *line,
 	size_t len, const struct ctl_words_word **word, struct err *err)
 {
-	g_autofree char *text = g_strndup(line, len);
+	g_autofree char *text = g_strndup(line, len), *rest = NULL;
 	char *split[CTL_WORDS_ARGS_MAX + 1];
 	unsigned int n;
 	int ret;
@@ -121,6 +131,11 @@ int ctl_words_run(const struct ctl_words_word *words, struct ctl_words_call *cal
 	*word = find_word(words, split[0], &call->to, err);
 	if (!*word)
 		return -EINVAL;
+	if ((*word)->is_text && n > 1) {
+		rest = rest_of(line, len);
+		split[1] = rest;
+		n = 2;
+	}
 	ret = check_args(*word, n - 1, err);
 	if (ret)
 		return ret;

@@ -17,6 +17,7 @@
 #include "base/switch_word.h"
 
 struct openfile;
+struct origin;
 struct session;
 
 /* One write has fewer bytes than this; the same limit as for a message of kptrace. */
@@ -27,6 +28,7 @@ struct session;
 struct ctl_words_call {
 	struct session *session;
 	struct openfile *file; /* the open file that the command came through */
+	const struct origin *origin; /* of the write; set where a handler needs it */
 	enum switch_word to;   /* the first word, of a row that is a switch */
 	unsigned int argc;
 	char *argv[CTL_WORDS_ARGS_MAX]; /* the words after the first */
@@ -41,6 +43,7 @@ struct ctl_words_word {
 	int (*handler)(struct ctl_words_call *call, struct err *err);
 	const char *help; /* one sentence without full stop */
 	bool is_switch;   /* the first word is one of base/switch_word.h, if `word` names it */
+	bool is_text;     /* the rest of the line is one argument, with its blanks */
 };
 
 /*

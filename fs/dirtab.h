@@ -62,6 +62,16 @@ enum dirtab_flags {
 	 * the file waits without end
 	 */
 	DIRTAB_UNLISTED = 1 << 4,
+	/* each session has a file of this row; the others are the machine's, at the top only */
+	DIRTAB_OF_SESSION = 1 << 5,
+	/* the directories in it are sessions: made and removed by users, by sessions.c */
+	DIRTAB_SESSIONS = 1 << 6,
+	/* all users of a mount that they share may search the directory: sessions/ is in it */
+	DIRTAB_SHARED = 1 << 7,
+	/* a write may have as many bytes as the kernel sends at once, also more than CTL_WORDS_WRITE_MAX */
+	DIRTAB_BULK = 1 << 8,
+	/* only root and the user who mounted may open it for writing */
+	DIRTAB_PRIVILEGED = 1 << 9,
 };
 
 /*
@@ -81,6 +91,11 @@ struct stream_ops {
 	ssize_t (*begin)(void *cursor, size_t want, struct iovec *iov, int *count, bool *eof);
 	void (*end)(void *cursor, bool taken);
 	bool (*readable)(void *cursor);
+	/*
+	 * Bytes that were taken so far, and more than that if a read would return some now. NULL for a stream
+	 * that tail(1) does not follow (streams.c).
+	 */
+	uint64_t (*size)(void *cursor);
 };
 
 /*
@@ -139,6 +154,8 @@ struct dirtab_row {
 		const struct lazy_ops *lazy;	 /* content_lazy */
 		const struct stream_ops *stream; /* content_stream */
 	};
+	/* content_rendered: whether `render` now takes too long for a worker; NULL if never */
+	bool (*is_long)(struct session *session);
 	/* bytes that stat reports while the file is not open; NULL for the size of the content */
 	uint64_t (*size)(struct session *session, const struct dirtab_row *row);
 
@@ -147,10 +164,14 @@ struct dirtab_row {
 	int (*write)(struct session *session, const struct dirtab_row *row,
 		const struct origin *origin, const char *data, size_t size, struct err *err);
 	const struct writer_ops *writer; /* or what an open file writes, as a whole */
-	const char *usage; /* of `write` and `writer` */
+	/* of `write` and `writer`; of a directory: the names that `create` takes */
+	const char *usage;
 
 	/* directories: a table that ends with a row without name, or functions, or both */
 	const struct dirtab_row *rows;
+	unsigned int only; /* the rows of the table with one of these flags; 0: all */
+	/* the session of the directory and what is below it; NULL: that of the directory it is in */
+	struct session *session;
 	const struct dirtab_row *(*lookup)(struct session *session, const struct dirtab_row *dir,
 		const char *name);
 	void (*list)(struct session *session, const struct dirtab_row *dir, GPtrArray *rows);
@@ -174,12 +195,13 @@ struct dirtab_row {
 	void (*put)(const struct dirtab_row *row);
 };
 
-/* The owner of the tree, and the mode from a mount option. */
+/* The owner of the tree or of a session, and the mode from a mount option or of the session. */
 struct dirtab_owner {
 	uid_t uid;
 	gid_t gid;
 	bool mode_given;
 	mode_t mode;
+	bool shared; /* other users may use the tree, so they must reach sessions/ */
 };
 
 /*
@@ -189,6 +211,10 @@ struct dirtab_owner {
 int dirtab_lookup(struct session *session, const struct dirtab_row *dir, const char *name,
 	const struct dirtab_row **row, struct err *err);
 
+/* The first row of a directory's table, and the one after `row`; NULL if there is none. */
+const struct dirtab_row *dirtab_first(const struct dirtab_row *dir);
+const struct dirtab_row *dirtab_next(const struct dirtab_row *dir, const struct dirtab_row *row);
+
 /*
  * Appends the rows of a directory in the order in which they are shown. The caller returns each
  * with dirtab_put().
@@ -196,6 +222,14 @@ int dirtab_lookup(struct session *session, const struct dirtab_row *dir, const c
 void dirtab_list(struct session *session, const struct dirtab_row *dir, GPtrArray *rows);
 
 void dirtab_put(const struct dirtab_row *row);
+
+/*
+ * Makes a row for one caller, who returns it with dirtab_put(): that of `like` with a copy of the name. It is
+ * the first member of a struct of `bytes` bytes, of which the others are 0.
+ */
+struct dirtab_row *dirtab_make(const struct dirtab_row *like, const char *name, size_t bytes);
+/* Appends such rows of the names, without further members. */
+void dirtab_make_all(const struct dirtab_row *like, const GPtrArray *names, GPtrArray *rows);
 
 /* Whether the row has callbacks for it, for any user. */
 bool dirtab_can_read(const struct dirtab_row *row);

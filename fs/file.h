@@ -8,15 +8,16 @@
 
 #include <glib.h>
 
+#include "capture/query.h"
 #include "fs/ctl_words.h"
 #include "fs/dirtab.h"
+#include "fs/sessions.h"
 
 struct cpus;
 struct file_cpudir;
 struct file_ctf;
 struct cursor;
 struct profiler;
-struct query;
 struct probes;
 struct trace_records_cpu;
 
@@ -24,6 +25,9 @@ struct trace_records_cpu;
 int file_kpctl_render(struct session *session, const struct dirtab_row *row, uid_t reader,
 	GString *out, struct err *err);
 extern const struct ctl_words_word file_kpctl_words[];
+extern const struct writer_ops file_load_writer;
+int file_load_render(struct session *session, const struct dirtab_row *row, uid_t reader, GString *out,
+	struct err *err);
 extern const struct stream_ops file_kpdata_stream;
 uint64_t file_kpdata_size(struct session *session, const struct dirtab_row *row);
 int file_kpdata_write(struct session *session, const struct dirtab_row *row,
@@ -93,7 +97,11 @@ int file_kernel_info_make(struct session *session, const struct dirtab_row *row,
 /* file_probes.c: probes/ */
 struct file_probes_options {
 	uint64_t memory_bytes;	     /* of the machine */
-	uint32_t keys, string_bytes; /* mount options; 0: the defaults */
+	_Atomic uint32_t *serials;   /* of the programs of all sessions */
+	/* mount options: */
+	uint32_t keys, string_bytes; /* 0: the defaults */
+	uint32_t pid;		     /* 0: all */
+	bool as_json;
 };
 /* The programs of a session, which must outlive them. */
 struct probes *file_probes_create(struct session *session, const struct file_probes_options *options);
@@ -105,6 +113,11 @@ const struct dirtab_row *file_probes_new(struct session *session, const struct d
 int file_probes_remove(struct session *session, const struct dirtab_row *dir, const char *name);
 int file_probes_list_make(struct session *session, const struct dirtab_row *row, int fd, void *job,
 	struct err *err);
+
+/* file_sessions.c: sessions/ */
+const struct dirtab_row *file_sessions_lookup(struct session *session, const struct dirtab_row *dir,
+	const char *name);
+void file_sessions_list(struct session *session, const struct dirtab_row *dir, GPtrArray *rows);
 
 /* file_mpstat.c: mpstat, mpstat-raw */
 int file_mpstat_render(struct session *session, const struct dirtab_row *row, uid_t reader,
@@ -120,9 +133,15 @@ extern const struct ctl_words_word file_mpstat_words[];
 /* file_view.c: views/ */
 int file_view_make(struct session *session, const struct dirtab_row *row, int fd, void *job,
 	struct err *err);
+/* Which part of the capture a view shows, and from which other session the difference. */
+struct file_view_part {
+	struct query query;
+	char versus[SESSIONS_NAME_MAX + 1]; /* the name of that session; "" for no difference */
+	bool wakers; /* stacks of times away go on with those of their wakers */
+};
 /* The same of a part of the capture; name is that of a format. */
-int file_view_make_part(struct session *session, const char *name, const struct query *part, int fd,
-	void *job, struct err *err);
+int file_view_make_part(struct session *session, const char *name, const struct file_view_part *part,
+	int fd, void *job, struct err *err);
 
 /*
  * Settles the times of a query, so that they are CLOCK_MONOTONIC. While the profiler runs, `last`
@@ -136,6 +155,8 @@ int file_view_open_part(struct profiler *profiler, const struct query *query, ui
 /* file_part.c: the folders below views/ whose views are of a part of the capture */
 int file_part_resolve(struct session *session, const struct dirtab_row *dir, const char *name,
 	const struct dirtab_row **row, struct err *err);
+/* Those of them that are listed. */
+void file_part_list(struct session *session, const struct dirtab_row *dir, GPtrArray *rows);
 
 /* file_ctf.c: views/ctf/. 0 or -errno; the CPUs are only needed for the call */
 int file_ctf_create(const struct cpus *cpus, struct file_ctf **ctf);
@@ -154,9 +175,11 @@ void file_ctf_list(struct session *session, const struct dirtab_row *dir, GPtrAr
 /* file_stat.c: kpstat, kperr, views/metrics */
 int file_kpstat_render(struct session *session, const struct dirtab_row *row, uid_t reader,
 	GString *out, struct err *err);
+/* Whether programs of probes have maps, whose keys are counted one by one. */
+bool file_kpstat_is_long(struct session *session);
 int file_kperr_render(struct session *session, const struct dirtab_row *row, uid_t reader,
 	GString *out, struct err *err);
-int file_metrics_render(struct session *session, const struct dirtab_row *row, uid_t reader,
-	GString *out, struct err *err);
+int file_metrics_make(struct session *session, const struct dirtab_row *row, int fd, void *job,
+	struct err *err);
 
 #endif

@@ -134,6 +134,7 @@ const struct stream_ops file_kptrace_pipe_stream = {
 	.begin = pipe_begin,
 	.end = pipe_end,
 	.readable = pipe_readable,
+	.size = pipe_size,
 };
 
 uint64_t file_kptrace_pipe_size(struct session *session, const struct dirtab_row *row)

@@ -206,6 +206,9 @@ static int share_file(struct session *session, const struct dirtab_row *row, voi
 	struct file_ctf *ctf = session->server->ctf;
 	int *old, ret = 0;
 
+	if (session->is_restricted)
+		return err_set(err, EPERM, "one set is made for all sessions: that of an ordinary user has "
+			"views/trace.json");
 	pthread_mutex_lock(&ctf->lock);
 	old = take_old_set(ctf);
 	while (!ctf->fds && !ret)

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "fs/content.h"
 #include "fs/openfile.h"
@@ -20,11 +19,6 @@
 #include "kernel/kernel.h"
 #include "producers/catalog.h"
 #include "producers/producers.h"
-
-struct event_row {
-	struct dirtab_row row; /* first, so that one is the other */
-	char label[];
-};
 
 /* ---- one event ------------------------------------------------------------------------------- */
 
@@ -60,28 +54,18 @@ static int render_event(struct session *session, const struct dirtab_row *row, u
 	return 0;
 }
 
-static void put_row(const struct dirtab_row *row)
-{
-	g_free((struct event_row *)row);
-}
+static const struct dirtab_row event_row = {
+	.type = DIRTAB_TEXT,
+	.mode = 0600,
+	.flags = DIRTAB_SWITCH,
+	.content = &content_rendered,
+	.render = render_event,
+	.words = event_words,
+};
 
 static const struct dirtab_row *make_row(const char *label)
 {
-	size_t bytes = strlen(label) + 1;
-	struct event_row *event = g_malloc0(sizeof(*event) + bytes);
-
-	memcpy(event->label, label, bytes);
-	event->row = (struct dirtab_row){
-		.name = event->label,
-		.type = DIRTAB_TEXT,
-		.mode = 0600,
-		.flags = DIRTAB_SWITCH,
-		.content = &content_rendered,
-		.render = render_event,
-		.words = event_words,
-		.put = put_row,
-	};
-	return &event->row;
+	return dirtab_make(&event_row, label, sizeof(event_row));
 }
 
 const struct dirtab_row *file_events_lookup(struct session *session, const struct dirtab_row *dir,
@@ -103,8 +87,7 @@ void file_events_list(struct session *session, const struct dirtab_row *dir, GPt
 	g_autoptr(GPtrArray) labels = g_ptr_array_new_with_free_func(g_free);
 
 	catalog_list(session->server->catalog, labels);
-	for (guint i = 0; i < labels->len; i++)
-		g_ptr_array_add(rows, (gpointer)make_row(g_ptr_array_index(labels, i)));
+	dirtab_make_all(&event_row, labels, rows);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */

@@ -29,11 +29,11 @@ static void append_words(const struct ctl_words_word *words, GString *out)
 	}
 }
 
-static void append_rows(const struct dirtab_row *rows, const char *prefix, GString *out)
+static void append_rows(const struct dirtab_row *dir, const char *prefix, GString *out)
 {
 	const struct dirtab_row *row;
 
-	for (row = rows; row && row->name; row++) {
+	for (row = dirtab_first(dir); row; row = dirtab_next(dir, row)) {
 		g_autofree char *path = g_strconcat(
 			prefix, row->name, row->type == DIRTAB_DIR ? "/" : "", NULL);
 
@@ -44,16 +44,19 @@ static void append_rows(const struct dirtab_row *rows, const char *prefix, GStri
 		append_words(row->words, out);
 		if (row->write || row->writer)
 			g_string_append_printf(out, "    %s\n", row->usage);
-		append_rows(row->rows, path, out);
+		append_rows(row, path, out);
 	}
 }
 
 int file_help_render(struct session *session, const struct dirtab_row *row, uid_t reader,
 	GString *out, struct err *err)
 {
-	const struct dirtab_row *root = node_row(nodes_root(session->server->nodes));
+	struct dirtab_row top = *node_row(nodes_root(session->server->nodes));
 
+	/* the directory that the help is in, as file_sessions.c makes it */
+	if (session_name(session))
+		top.only = DIRTAB_OF_SESSION;
 	g_string_append_printf(out, "%s\n", heading);
-	append_rows(root->rows, "", out);
+	append_rows(&top, "", out);
 	return 0;
 }

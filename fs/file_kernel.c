@@ -11,8 +11,11 @@
 
 #include "base/bell.h"
 #include "base/fdio.h"
+#include "base/switch_word.h"
 #include "fs/content.h"
+#include "fs/kperr.h"
 #include "fs/openfile.h"
+#include "fs/report.h"
 #include "fs/server.h"
 #include "fs/session.h"
 #include "kernel/kernel.h"
@@ -22,16 +25,24 @@
 /* Some thousands of processes. */
 #define PIDS_BYTES_MAX 32768
 
-struct kernel_row {
-	struct dirtab_row row; /* first, so that one is the other */
-	char name[];
-};
-
 static int render_switch(struct session *session, const struct dirtab_row *row, uid_t reader, GString *out,
 	struct err *err)
 {
 	kernel_get(session->server->kernel, row->name, out);
 	return 0;
+}
+
+/* What the records lack is a line of kperr. */
+static void add_note(struct session *session, const struct origin *origin, const char *name)
+{
+	g_autofree char *file = g_strconcat("events/kernel/", name, NULL);
+	g_autoptr(GString) text = g_string_new(NULL);
+	struct kperr_entry entry = { .pid = origin->pid, .uid = origin->uid, .file = file, .written = "" };
+
+	kernel_note(session->server->kernel, name, text);
+	entry.reason = text->str;
+	if (text->len)
+		report_add(session->report, &entry);
 }
 
 static int write_switch(struct session *session, const struct dirtab_row *row, const struct origin *origin,
@@ -43,10 +54,12 @@ static int write_switch(struct session *session, const struct dirtab_row *row, c
 	if (!size)
 		return 0;
 	if (size > SETTING_BYTES_MAX || memchr(data, '\0', size))
-		return err_set(err, EINVAL, "a switch takes 0 or 1 [stack] [/FILTER/], of at most %d bytes",
+		return err_set(err, EINVAL, "what a switch takes has at most %d bytes, without NUL",
 			SETTING_BYTES_MAX);
 	text = g_strndup(data, size);
 	ret = kernel_set(session->server->kernel, row->name, text, err);
+	if (!ret)
+		add_note(session, origin, row->name);
 	/* the main thread gives memory back that is not needed for a while */
 	bell_ring(session->server->bell);
 	return ret;
@@ -76,29 +89,19 @@ int file_kernel_pids_write(struct session *session, const struct dirtab_row *row
 	return ret;
 }
 
-static void put_row(const struct dirtab_row *row)
-{
-	g_free((struct kernel_row *)row);
-}
+static const struct dirtab_row switch_row = {
+	.type = DIRTAB_TEXT,
+	.mode = 0600,
+	.flags = DIRTAB_SLOW_WRITE,
+	.content = &content_rendered,
+	.render = render_switch,
+	.write = write_switch,
+	.usage = SWITCH_WORD_USAGE " [stack] [/FILTER/]",
+};
 
 static const struct dirtab_row *make_row(const char *name)
 {
-	size_t bytes = strlen(name) + 1;
-	struct kernel_row *made = g_malloc0(sizeof(*made) + bytes);
-
-	memcpy(made->name, name, bytes);
-	made->row = (struct dirtab_row){
-		.name = made->name,
-		.type = DIRTAB_TEXT,
-		.mode = 0600,
-		.flags = DIRTAB_SLOW_WRITE,
-		.content = &content_rendered,
-		.render = render_switch,
-		.write = write_switch,
-		.usage = "0, or 1 [stack] [/FILTER/]",
-		.put = put_row,
-	};
-	return &made->row;
+	return dirtab_make(&switch_row, name, sizeof(switch_row));
 }
 
 const struct dirtab_row *file_kernel_lookup(struct session *session, const struct dirtab_row *dir,
@@ -112,8 +115,7 @@ void file_kernel_list(struct session *session, const struct dirtab_row *dir, GPt
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
 
 	kernel_list(session->server->kernel, names);
-	for (guint i = 0; i < names->len; i++)
-		g_ptr_array_add(rows, (gpointer)make_row(g_ptr_array_index(names, i)));
+	dirtab_make_all(&switch_row, names, rows);
 }
 
 int file_kernel_info_make(struct session *session, const struct dirtab_row *row, int fd, void *job,

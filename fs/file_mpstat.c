@@ -13,6 +13,7 @@
 #include "acct/exact.h"
 #include "acct/sched.h"
 #include "fs/session.h"
+#include "sys/proc.h"
 
 /* The accounting gives no sentence with an error; only the source of the times can fail. */
 static int explain(int ret, struct err *err)
@@ -77,9 +78,16 @@ static int run_switch(struct ctl_words_call *call, struct err *err)
 
 	if (!ret)
 		ret = explain(accounting_set_on(acct, (enum switch_word)on), err);
-	if (!ret && !on)
+	if (!ret && !on && !call->session->is_restricted)
 		exact_off(call->session->exact);
 	return ret;
+}
+
+/* The programs that measure are shared by all sessions. */
+static int check_machine(const struct ctl_words_call *call, struct err *err)
+{
+	return call->session->is_restricted ? err_set(err, EPERM,
+		"the times of the machine are measured for all users: root chooses how") : 0;
 }
 
 static int run_source(struct ctl_words_call *call, struct err *err)
@@ -92,8 +100,10 @@ static int run_source(struct ctl_words_call *call, struct err *err)
 	struct exact *exact = call->session->exact;
 	const enum exact_source before = exact_source(exact);
 	size_t i;
-	int ret;
+	int ret = check_machine(call, err);
 
+	if (ret)
+		return ret;
 	for (i = 0; i < G_N_ELEMENTS(names) && strcmp(call->argv[0], names[i]); i++)
 		;
 	if (i == G_N_ELEMENTS(names))
@@ -111,8 +121,10 @@ static int run_split(struct ctl_words_call *call, struct err *err)
 	const enum exact_split before = exact_split(exact);
 	struct err reason = { "" };
 	enum exact_split split;
-	int ret;
+	int ret = check_machine(call, err);
 
+	if (ret)
+		return ret;
 	for (split = EXACT_SPLIT_TICKS; split <= EXACT_SPLIT_CYCLES; split++)
 		if (!strcmp(call->argv[0], exact_split_name(split)))
 			break;
@@ -133,15 +145,23 @@ static int run_split(struct ctl_words_call *call, struct err *err)
 	return err_set(err, -ret, "%s", reason.text);
 }
 
+static bool is_own(void *arg, uint32_t process)
+{
+	const struct session *session = arg;
+
+	return proc_is_of(NULL, (pid_t)process, session->maker);
+}
+
 /* views/sched, in a thread for views. */
 int file_sched_make(struct session *session, const struct dirtab_row *row, int fd, void *job, struct err *err)
 {
+	const struct sched_filter own = { is_own, session };
 	g_autoptr(GString) out = g_string_new(NULL);
 	size_t done = 0;
 	int ret;
 
 	exact_want(session->exact);
-	ret = sched_print(session->sched, out, err);
+	ret = sched_print(session->sched, session->is_restricted ? &own : NULL, out, err);
 
 	while (!ret && done < out->len) {
 		ssize_t n = write(fd, out->str + done, out->len - done);

@@ -3,9 +3,9 @@
  * The folders below views/ that are queries: views/last/10s/by/comm/nginx/ has all views, made of
  * the samples that fit. Folders nest in any order, each key once.
  *
- * last, since, until and by are found by their names and not listed, so that a program that copies
- * the tree ends. by/KEY/ lists the values that the samples of the outer query have. All rows here
- * are made for one lookup and freed with their node.
+ * last, since, until, by, versus and wakers are found by their names and not listed, so that a program that
+ * copies the tree ends; views/ lists wakers while samples with wakers are held. by/KEY/ lists the values that
+ * the samples of the outer query have. All rows here are made for one lookup and freed with their node.
  *
  * Functions run in any worker; only the views are made in a separate thread.
  */
@@ -25,23 +25,25 @@
 #include "fs/session.h"
 #include "prof/profiler.h"
 #include "producers/catalog.h"
+#include "producers/producers.h"
 #include "trace/trace.h"
 #include "views/viewspans.h"
 
 /*
- * Values are listed from the newest records of this size, in a worker: that takes some 100 ms. It is
- * the default of prof_qlimit, so by default all are listed.
+ * Values are listed from the newest records of this size, in a worker: that takes some 0.4 s. The default of
+ * prof_qlimit holds about so many, so by default nearly all are listed.
  */
-#define LIST_BYTES (64 * MIB)
+#define LIST_BYTES (256 * MIB)
 
 /* The pieces of one step through the held records. */
 #define PIECES 64
 
+#define WAKERS "wakers"
+
 struct part_row {
 	struct dirtab_row row; /* first, so that one is the other */
-	struct query query;
+	struct file_view_part part;
 	enum query_key key; /* of a folder of values */
-	char name[];
 };
 
 static const struct part_row *part_of(const struct dirtab_row *row)
@@ -49,23 +51,14 @@ static const struct part_row *part_of(const struct dirtab_row *row)
 	return (const struct part_row *)(const void *)row;
 }
 
-static void put_row(const struct dirtab_row *row)
-{
-	g_free((void *)row);
-}
-
 /* Takes the members of `like`, and copies name and query. */
 static const struct dirtab_row *make_row(
-	const struct dirtab_row *like, const char *name, const struct query *query, enum query_key key)
+	const struct dirtab_row *like, const char *name, const struct file_view_part *what,
+	enum query_key key)
 {
-	const size_t bytes = strlen(name) + 1;
-	struct part_row *part = g_malloc0(sizeof(*part) + bytes);
+	struct part_row *part = (struct part_row *)(void *)dirtab_make(like, name, sizeof(*part));
 
-	part->row = *like;
-	memcpy(part->name, name, bytes);
-	part->row.name = part->name;
-	part->row.put = put_row;
-	part->query = *query;
+	part->part = *what;
 	part->key = key;
 	return &part->row;
 }
@@ -75,7 +68,7 @@ static const struct dirtab_row *make_row(
 static int make_view(struct session *session, const struct dirtab_row *row, int fd, void *job,
 	struct err *err)
 {
-	return file_view_make_part(session, row->name, &part_of(row)->query, fd, job, err);
+	return file_view_make_part(session, row->name, &part_of(row)->part, fd, job, err);
 }
 
 static const struct dirtab_row view_row = {
@@ -92,6 +85,9 @@ static int add_mark(struct session *session, struct query *query, enum query_key
 	uint64_t time_ns;
 
 	value += *value == '@';
+	if (session->is_restricted)
+		return err_set(err, ENOENT, "'%s' is no time, and messages of kptrace are not for a session "
+			"of an ordinary user", value);
 	if (trace_find(session->server->trace, value, &time_ns))
 		return err_set(err, ENOENT, "'%s' is no time, and no message in kptrace has this text",
 			value);
@@ -131,11 +127,11 @@ static const struct dirtab_row part_folder = {
 static int resolve_value(struct session *session, const struct dirtab_row *dir, const char *name,
 	const struct dirtab_row **row, struct err *err)
 {
-	struct query query = part_of(dir)->query;
-	int ret = add_condition(session, &query, part_of(dir)->key, name, err);
+	struct file_view_part part = part_of(dir)->part;
+	int ret = add_condition(session, &part.query, part_of(dir)->key, name, err);
 
 	if (!ret)
-		*row = make_row(&part_folder, name, &query, QUERY_KEYS);
+		*row = make_row(&part_folder, name, &part, QUERY_KEYS);
 	return ret;
 }
 
@@ -172,13 +168,13 @@ static void add_value(const struct part_row *part, const char *value, GPtrArray 
 	g_autoptr(GString) name = g_string_new(NULL);
 
 	query_escape(value, name);
-	g_ptr_array_add(rows, (gpointer)make_row(&part_folder, name->str, &part->query, QUERY_KEYS));
+	g_ptr_array_add(rows, (gpointer)make_row(&part_folder, name->str, &part->part, QUERY_KEYS));
 }
 
 /* The values that samples have. Without memory for the times of a span there are none. */
 static void list_sampled(struct session *session, const struct part_row *part, GPtrArray *rows)
 {
-	struct query query = part->query;
+	struct query query = part->part.query;
 	struct intervals *spans = NULL;
 	struct query_values *values;
 	GHashTable *found;
@@ -187,7 +183,7 @@ static void list_sampled(struct session *session, const struct part_row *part, G
 
 	file_view_settle(session, &query);
 	if (query_has(&query, QUERY_SPAN) &&
-		viewspans_take(session->server->readings, getuid(), query.span, NULL, &spans))
+		viewspans_take(session_readings(session), getuid(), query.span, NULL, &spans))
 		return;
 	values = query_values_create(&query, spans, part->key);
 	if (query_values_must_learn(values))
@@ -211,7 +207,10 @@ static void list_values(struct session *session, const struct dirtab_row *dir, G
 		return;
 	}
 	labels = g_ptr_array_new_with_free_func(g_free);
-	catalog_list_spans(session->server->catalog, labels);
+	if (session->is_restricted)
+		producers_list_spans(session->server->producers, session->maker, labels);
+	else
+		catalog_list_spans(session->server->catalog, labels);
 	for (guint i = 0; i < labels->len; i++)
 		add_value(part, g_ptr_array_index(labels, i), rows);
 }
@@ -239,25 +238,25 @@ static int refuse_twice(const char *name, struct err *err)
 static int resolve_key(struct session *session, const struct dirtab_row *dir, const char *name,
 	const struct dirtab_row **row, struct err *err)
 {
-	const struct query *query = &part_of(dir)->query;
+	const struct file_view_part *part = &part_of(dir)->part;
 	const enum query_key key = query_find(name);
 
 	if (key < QUERY_PID || key == QUERY_KEYS)
 		return -ENOENT;
-	if (query_has(query, key))
+	if (query_has(&part->query, key))
 		return refuse_twice(name, err);
-	*row = make_row(&values_folder, name, query, key);
+	*row = make_row(&values_folder, name, part, key);
 	return 0;
 }
 
 static void list_keys(struct session *session, const struct dirtab_row *dir, GPtrArray *rows)
 {
-	const struct query *query = &part_of(dir)->query;
+	const struct file_view_part *part = &part_of(dir)->part;
 	int key;
 
 	for (key = QUERY_PID; key < QUERY_KEYS; key++)
-		if (!query_has(query, (enum query_key)key))
-			g_ptr_array_add(rows, (gpointer)make_row(&values_folder, query_names[key], query,
+		if (!query_has(&part->query, (enum query_key)key))
+			g_ptr_array_add(rows, (gpointer)make_row(&values_folder, query_names[key], part,
 						      (enum query_key)key));
 }
 
@@ -268,51 +267,109 @@ static const struct dirtab_row by_folder = {
 	.list = list_keys,
 };
 
-static int resolve(const struct query *query, const char *name, const struct dirtab_row **row,
+/* versus/ lists nothing: the sessions are in sessions/. */
+static int resolve_session(struct session *session, const struct dirtab_row *dir, const char *name,
+	const struct dirtab_row **row, struct err *err)
+{
+	struct file_view_part part = part_of(dir)->part;
+
+	if (strlen(name) >= sizeof(part.versus))
+		return -ENOENT;
+	g_strlcpy(part.versus, name, sizeof(part.versus));
+	*row = make_row(&part_folder, name, &part, QUERY_KEYS);
+	return 0;
+}
+
+static const struct dirtab_row versus_folder = {
+	.type = DIRTAB_DIR,
+	.mode = 0500,
+	.resolve = resolve_session,
+};
+
+/* Adds wakers to the part. */
+static int resolve_wakers(const struct file_view_part *part, const char *name, const struct dirtab_row **row,
+	struct err *err)
+{
+	struct file_view_part with = *part;
+
+	if (part->wakers)
+		return refuse_twice(name, err);
+	with.wakers = true;
+	*row = make_row(&part_folder, name, &with, QUERY_KEYS);
+	return 0;
+}
+
+static int resolve(const struct file_view_part *part, const char *name, const struct dirtab_row **row,
 	struct err *err)
 {
 	const enum query_key key = query_find(name);
 
 	if (!strcmp(name, "by")) {
-		*row = make_row(&by_folder, name, query, QUERY_KEYS);
+		*row = make_row(&by_folder, name, part, QUERY_KEYS);
 		return 0;
 	}
+	if (!strcmp(name, "versus")) {
+		if (part->versus[0])
+			return refuse_twice(name, err);
+		*row = make_row(&versus_folder, name, part, QUERY_KEYS);
+		return 0;
+	}
+	if (!strcmp(name, WAKERS))
+		return resolve_wakers(part, name, row, err);
 	if (key >= QUERY_PID)
 		return -ENOENT;
-	if (query_has(query, key))
+	if (query_has(&part->query, key))
 		return refuse_twice(name, err);
-	*row = make_row(&time_folder, name, query, key);
+	*row = make_row(&time_folder, name, part, key);
 	return 0;
 }
 
 static int resolve_in_part(struct session *session, const struct dirtab_row *dir, const char *name,
 	const struct dirtab_row **row, struct err *err)
 {
-	const struct query *query = &part_of(dir)->query;
+	const struct file_view_part *part = &part_of(dir)->part;
+	const struct view_format *format = view_find(name);
 
-	if (view_find(name)) {
-		*row = make_row(&view_row, name, query, QUERY_KEYS);
+	if (format && part->versus[0] && !(format->needs & VIEW_DIFFERENCE))
+		return err_set(err, EOPNOTSUPP,
+			"%s shows no difference: flat, tree, flame.svg and report.html do", name);
+	if (format && part->wakers && !(format->needs & VIEW_WAKERS))
+		return err_set(err, EOPNOTSUPP, "%s shows no wakers: tree, folded, flame.svg and pprof do",
+			name);
+	if (format) {
+		*row = make_row(&view_row, name, part, QUERY_KEYS);
 		return 0;
 	}
 	if (!strcmp(name, "ctf") || !strcmp(name, "metrics") || !strcmp(name, "sched"))
 		return err_set(err, EOPNOTSUPP,
 			"%s is not made of samples: there is no part of it, only views/%s", name, name);
-	return resolve(query, name, row, err);
+	return resolve(part, name, row, err);
 }
 
 static void list_part(struct session *session, const struct dirtab_row *dir, GPtrArray *rows)
 {
 	const struct view_format *format;
+	const struct file_view_part *part = &part_of(dir)->part;
+	const unsigned int needs = (part->versus[0] ? VIEW_DIFFERENCE : 0) | (part->wakers ? VIEW_WAKERS : 0);
 
 	for (format = view_formats; format->name; format++)
-		g_ptr_array_add(rows, (gpointer)make_row(&view_row, format->name,
-					      &part_of(dir)->query, QUERY_KEYS));
+		if ((format->needs & needs) == needs)
+			g_ptr_array_add(rows, (gpointer)make_row(&view_row, format->name, part,
+						      QUERY_KEYS));
 }
 
 int file_part_resolve(struct session *session, const struct dirtab_row *dir, const char *name,
 	const struct dirtab_row **row, struct err *err)
 {
-	static const struct query all;
+	static const struct file_view_part all;
 
 	return resolve(&all, name, row, err);
+}
+
+void file_part_list(struct session *session, const struct dirtab_row *dir, GPtrArray *rows)
+{
+	static const struct file_view_part wakers = { .wakers = true };
+
+	if (profiler_has_wakers(session->profiler))
+		g_ptr_array_add(rows, (gpointer)make_row(&part_folder, WAKERS, &wakers, QUERY_KEYS));
 }

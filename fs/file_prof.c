@@ -10,9 +10,11 @@
 
 #include "base/reserve.h"
 #include "base/units.h"
+#include "capture/query.h"
 #include "fs/kpctl_thread.h"
 #include "fs/openfile.h"
 #include "fs/session.h"
+#include "fs/snapshots.h"
 #include "prof/profiler.h"
 
 /* The longest text of a number that fits: 22 octal digits and a 0 in front, with room for more. */
@@ -65,6 +67,11 @@ static int run_stack(struct ctl_words_call *call, struct err *err)
 		call->argc > 1 ? call->argv[1] : NULL, err);
 }
 
+static int run_only(struct ctl_words_call *call, struct err *err)
+{
+	return profiler_set_only(call->session->profiler, call->argv[0], err);
+}
+
 static int run_qlimit(struct ctl_words_call *call, struct err *err)
 {
 	uint64_t kb;
@@ -97,6 +104,24 @@ static int run_hold(struct ctl_words_call *call, struct err *err)
 	return kpctl_thread_hold(call->session->kpctl, call->file, err);
 }
 
+/* NAME, or NAME after TIME */
+static int run_snapshot(struct ctl_words_call *call, struct err *err)
+{
+	struct snapshots *snapshots = call->session->snapshots;
+	uint64_t after_ns;
+
+	if (!reserve_is_whole())
+		return err_set(err, ENOMEM, "the server has not enough memory");
+	if (call->argc == 1)
+		return snapshots_take(snapshots, call->argv[0], call->origin, err);
+	if (call->argc != 3 || strcmp(call->argv[1], "after") != 0)
+		return err_set(err, EINVAL, "after NAME only `after TIME` may follow");
+	if (query_parse_duration(call->argv[2], &after_ns))
+		return err_set(err, EINVAL, "'%.64s' is no duration: a number with ns, us, ms, s, m or h, "
+			"as 5s", call->argv[2]);
+	return snapshots_take_later(snapshots, call->argv[0], after_ns, call->origin, err);
+}
+
 const struct ctl_words_word file_kpctl_words[] = {
 	{"start", "", 0, 0, run_start, "begin sampling"},
 	{"stop", "", 0, 0, run_stop, "stop sampling; what the CPUs still hold goes to kpdata"},
@@ -106,9 +131,12 @@ const struct ctl_words_word file_kpctl_words[] = {
 	{"cpus", "LIST|all", 1, 1, run_cpus, "choose the CPUs to sample on"},
 	{"stack", "user|kernel|both|dwarf|none [DEPTH]", 1, 2, run_stack,
 		"choose the stacks to take"},
+	{"only", "EXPR|all", 1, 1, run_only, "choose the tasks to sample", .is_text = true},
 	{"prof_qlimit", "KB", 1, 1, run_qlimit, "limit what kpdata may hold"},
 	{"prof_cpubufsz", "KB", 1, 1, run_cpubufsz, "size the buffer of one CPU"},
 	{"mode", "discard|overwrite", 1, 1, run_mode, "choose what goes when kpdata is full"},
+	{"snapshot", "NAME [after TIME]", 1, 3, run_snapshot,
+		"keep what is captured now, or TIME later, as the session NAME"},
 	{"hold", "", 0, 0, run_hold, "end the run when this open file is closed"},
 	{NULL},
 };

@@ -6,19 +6,26 @@
 
 #include "acct/accounting.h"
 #include "acct/exact.h"
+#include "base/fdio.h"
 #include "base/stats.h"
 #include "base/units.h"
 #include "config.h"
 #include "fs/kpctl_thread.h"
 #include "fs/kperr.h"
+#include "fs/metrics.h"
 #include "fs/node.h"
 #include "fs/openfile.h"
+#include "fs/probe_names.h"
 #include "fs/quota.h"
 #include "fs/server.h"
 #include "fs/session.h"
+#include "fs/sessions.h"
+#include "fs/snapshots.h"
+#include "fs/slow_ops.h"
 #include "fs/streams.h"
 #include "views/viewproc.h"
 #include "probes/probes.h"
+#include "prof/disk.h"
 #include "prof/profiler.h"
 #include "producers/catalog.h"
 #include "producers/listener.h"
@@ -26,7 +33,7 @@
 #include "kernel/kernel.h"
 #include "trace/reading.h"
 #include "trace/trace.h"
-#include "fs/metrics.h"
+#include "trace/trace_metrics.h"
 
 static uint64_t cpu_ns(void)
 {
@@ -47,6 +54,10 @@ static void add_server(struct session *session, struct stats *stats)
 	stats_u64(stats, kperr_count(session->kperr), "kperr.lines");
 	stats_u64(stats, openfiles_count(session->server->files), "fs.open_files");
 	quotas_print_stats(session->server->quotas, stats);
+	sessions_print_stats(session->server->sessions, stats);
+	snapshots_print_stats(session->snapshots, stats);
+	if (session->disk)
+		disk_print_stats(session->disk, stats);
 	stats_u64(stats, nodes_count(session->server->nodes), "fs.nodes");
 	stats_u64(stats, streams_waiting(session->server->streams), "fs.waiting_reads");
 	stats_u64(stats, kpctl_thread_waiting(session->kpctl), "fs.waiting_commands");
@@ -86,11 +97,16 @@ int file_kpstat_render(struct session *session, const struct dirtab_row *row, ui
 	accounting_print_stats(session->accounting, stats); /* a row that can't be had is not there */
 	exact_print_stats(session->exact, stats);
 	probes_print_stats(session->probes, stats);
-	viewproc_stats(session->server->viewproc, stats);
+	viewproc_stats(session_viewproc(session), stats);
 	add_server(session, stats);
 	stats_render(stats, out);
 	stats_destroy(stats);
 	return 0;
+}
+
+bool file_kpstat_is_long(struct session *session)
+{
+	return probes_exist(session->probes);
 }
 
 int file_kperr_render(struct session *session, const struct dirtab_row *row, uid_t reader,
@@ -100,17 +116,54 @@ int file_kperr_render(struct session *session, const struct dirtab_row *row, uid
 	return 0;
 }
 
-/* Not of a capture: made at the open, like the two files that it is made of. */
-int file_metrics_render(struct session *session, const struct dirtab_row *row, uid_t reader,
-	GString *out, struct err *err)
+/* The names of the addresses that are keys of maps: they are symbolized before the text is made. */
+static struct probe_names *find_names(struct session *session, void *job)
 {
-	g_autoptr(GString) kpstat = g_string_new(NULL);
-	g_autoptr(GString) mpstat = g_string_new(NULL);
-	int ret = file_kpstat_render(session, row, reader, kpstat, err);
+	struct openmetrics *unused = openmetrics_create("");
+	struct probe_names *names = probe_names_create();
+	const struct value_names values = probe_names_values(names);
 
-	if (ret)
-		return ret;
+	probes_add_metrics(session->probes, &values, unused);
+	openmetrics_destroy(unused);
+	(void)probe_names_resolve(names, slow_ops_cancel_fd(job)); /* false: there is no address */
+	slow_ops_close_cancel_fd(job);
+	return names;
+}
+
+/* Without programs that have events the trace is not copied. */
+static int add_programs(struct session *session, void *job, struct openmetrics *metrics, struct err *err)
+{
+	struct server *server = session->server;
+	struct catalog_counts counts;
+	int ret;
+
+	catalog_count(server->catalog, &counts);
+	ret = trace_metrics_add(session_trace_metrics(session),
+		counts.events || counts.kept ? session_readings(session) : NULL, slow_ops_uid(job),
+		slow_ops_cancel(job), metrics);
+	return ret ? err_set(err, -ret, "the trace can't be copied: %s", g_strerror(-ret)) : 0;
+}
+
+/* Not of a capture: made at the open, like the files that it is made of. */
+int file_metrics_make(struct session *session, const struct dirtab_row *row, int fd, void *job,
+	struct err *err)
+{
+	struct probe_names *names = find_names(session, job);
+	const struct value_names values = probe_names_values(names);
+	g_autoptr(GString) kpstat = g_string_new(NULL), mpstat = g_string_new(NULL), out = g_string_new(NULL);
+	struct openmetrics *metrics;
+	int ret;
+
+	(void)file_kpstat_render(session, row, 0, kpstat, NULL); /* it always succeeds */
 	(void)accounting_print_raw(session->accounting, mpstat); /* times that can't be had are missing */
-	metrics_append(out, kpstat->str, mpstat->str);
-	return 0;
+	metrics = metrics_create(kpstat->str, mpstat->str);
+	probes_add_metrics(session->probes, &values, metrics);
+	ret = add_programs(session, job, metrics, err);
+	if (!ret) {
+		openmetrics_render(metrics, out);
+		ret = fdio_write(fd, out->str, out->len);
+	}
+	openmetrics_destroy(metrics);
+	probe_names_destroy(names);
+	return ret;
 }

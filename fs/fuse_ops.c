@@ -156,7 +156,7 @@ static void read_op(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		if (!fi->lock_owner)
 			fuse_reply_err(req, EINVAL);
 		else
-			streams_read(server_of(req)->streams, req, file, size,
+			streams_read(server_of(req)->streams, req, file, fuse_req_ctx(req)->pid, size,
 				fi->flags & O_NONBLOCK);
 		return;
 	}
@@ -178,7 +178,8 @@ static void write_op(fuse_req_t req, fuse_ino_t ino, const char *data, size_t si
 	struct origin origin = origin_of(req);
 	int ret;
 
-	if (file->row->flags & (DIRTAB_CONTROL | DIRTAB_SLOW_WRITE) && size < CTL_WORDS_WRITE_MAX) {
+	if (file->row->flags & (DIRTAB_CONTROL | DIRTAB_SLOW_WRITE) &&
+		(size < CTL_WORDS_WRITE_MAX || file->row->flags & DIRTAB_BULK)) {
 		kpctl_thread_write(file->session->kpctl, req, file, &origin, data, size);
 		return;
 	}

@@ -47,7 +47,7 @@ static inline struct origin origin_of(fuse_req_t req)
 {
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
 
-	return (struct origin){ .pid = ctx->pid, .uid = ctx->uid };
+	return (struct origin){ .pid = ctx->pid, .uid = ctx->uid, .gid = ctx->gid };
 }
 
 #endif

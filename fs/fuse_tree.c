@@ -9,8 +9,10 @@
 
 #include "base/nearest.h"
 #include "fs/dirtab.h"
+#include "fs/entry_reply.h"
 #include "fs/fuse_req.h"
 #include "fs/session.h"
+#include "fs/sessions.h"
 
 /*
  * The time for which the kernel caches attributes that do not change; otherwise it sends a GETATTR
@@ -22,25 +24,9 @@
 
 static void lookup_op(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct node *dir = node_of(req, parent), *node = NULL;
-	struct nodes *nodes = server_of(req)->nodes;
-	/* the timeouts are 0, so that the next open by this name gets another node */
-	struct fuse_entry_param entry = { 0 };
-	struct err err = { "" };
-	int ret = node_lookup(nodes, dir, name, &node, &err);
+	const struct origin origin = origin_of(req);
 
-	if (ret) {
-		const struct origin origin = origin_of(req);
-
-		if (err.text[0])
-			openfile_report(node_session(dir)->report, dir, &origin, err.text);
-		fuse_reply_err(req, -ret);
-		return;
-	}
-	entry.ino = ino_of(node);
-	node_stat(nodes, node, NULL, &entry.attr);
-	if (fuse_reply_entry(req, &entry))
-		node_forget(nodes, node, 1);
+	entry_reply(req, node_of(req, parent), name, &origin);
 }
 
 static void forget_op(fuse_req_t req, fuse_ino_t ino, uint64_t count)
@@ -62,9 +48,13 @@ static void forget_multi_op(fuse_req_t req, size_t count, struct fuse_forget_dat
 static void reply_stat(fuse_req_t req, fuse_ino_t ino)
 {
 	const uid_t reader = fuse_req_ctx(req)->uid;
+	const struct node *node = node_of(req, ino);
+	const struct dirtab_row *row = node_row(node);
 	struct stat st;
 	bool stays = node_stat(server_of(req)->nodes, node_of(req, ino), &reader, &st);
 
+	if (row->type == DIRTAB_STREAM && row->stream->size)
+		st.st_size = (off_t)openfiles_stream_size(server_of(req)->files, node);
 	fuse_reply_attr(req, &st, stays ? STAYS_S : 0);
 }
 
@@ -73,13 +63,36 @@ static void getattr_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	reply_stat(req, ino);
 }
 
+/* The kernel has checked who may change what; the owner and the mode are those of its files too. */
+static void set_owner(fuse_req_t req, struct node *node, const struct stat *attr, int to_set)
+{
+	struct session *session = node_session(node);
+	struct dirtab_owner owner;
+
+	session_owner(session, &owner);
+	if (to_set & FUSE_SET_ATTR_MODE)
+		owner.mode = attr->st_mode & 0777;
+	if (to_set & FUSE_SET_ATTR_UID)
+		owner.uid = attr->st_uid;
+	if (to_set & FUSE_SET_ATTR_GID)
+		owner.gid = attr->st_gid;
+	session_set_owner(session, &owner);
+	reply_stat(req, ino_of(node));
+}
+
+/* What chmod and chown set; the kernel sets the time of the change with them. */
+#define SET_OWNER (FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID | FUSE_SET_ATTR_CTIME)
+
 static void setattr_op(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 	struct fuse_file_info *fi)
 {
-	const struct dirtab_row *row = node_row(node_of(req, ino));
+	struct node *node = node_of(req, ino);
+	const struct dirtab_row *row = node_row(node);
 
+	if (row->session && !(to_set & ~SET_OWNER) && !(to_set & FUSE_SET_ATTR_MODE && attr->st_mode & 07000))
+		set_owner(req, node, attr, to_set);
 	/* `>` truncates to size 0; there is nothing to truncate */
-	if (to_set & ~FUSE_SET_ATTR_SIZE || attr->st_size)
+	else if (to_set & ~FUSE_SET_ATTR_SIZE || attr->st_size)
 		fuse_reply_err(req, EPERM);
 	else if (!dirtab_can_write(row))
 		fuse_reply_err(req, EACCES);
@@ -87,7 +100,7 @@ static void setattr_op(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to
 		reply_stat(req, ino);
 }
 
-/* ---- what the tree never allows --------------------------------------------------------------- */
+/* ---- names that are made and removed ---------------------------------------------------------- */
 
 /* The files of the folder whose names are near to one that it does not have. */
 static void offer_names(struct node *dir, struct nearest *nearest)
@@ -103,7 +116,8 @@ static void offer_names(struct node *dir, struct nearest *nearest)
 		nearest_offer(nearest, row->name);
 		dirtab_put(row);
 	}
-	for (unlisted = node_row(dir)->rows; unlisted && unlisted->name; unlisted++)
+	for (unlisted = dirtab_first(node_row(dir)); unlisted;
+		unlisted = dirtab_next(node_row(dir), unlisted))
 		if (unlisted->flags & DIRTAB_UNLISTED)
 			nearest_offer(nearest, unlisted->name);
 }
@@ -112,14 +126,15 @@ void fuse_tree_refuse(struct fuse_req *req, uint64_t parent, const char *name)
 {
 	struct node *dir = node_of(req, parent);
 	const struct origin origin = origin_of(req);
+	const char *form = node_row(dir)->usage;
 	char near[NEAREST_TEXT_MAX];
 	g_autofree char *reason = NULL;
 	struct nearest nearest;
 
 	nearest_init(&nearest, name);
 	offer_names(dir, &nearest);
-	reason = g_strdup_printf("'%s' is not there and can't be created%s", name,
-		nearest_text(&nearest, near, sizeof(near)));
+	reason = g_strdup_printf("'%s' is not there and can't be created%s%s%s", name,
+		form ? ": a name is " : "", form ? form : "", nearest_text(&nearest, near, sizeof(near)));
 	openfile_report(node_session(dir)->report, dir, &origin, reason);
 	fuse_reply_err(req, EPERM);
 }
@@ -131,12 +146,24 @@ static void mknod_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 
 static void mkdir_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
-	fuse_tree_refuse(req, parent, name);
+	struct node *dir = node_of(req, parent);
+	const struct origin origin = origin_of(req);
+
+	if (node_row(dir)->flags & DIRTAB_SESSIONS)
+		sessions_make(server_of(req)->sessions, req, dir, name, &origin);
+	else
+		fuse_tree_refuse(req, parent, name);
 }
 
-static void remove_op(fuse_req_t req, fuse_ino_t parent, const char *name)
+static void rmdir_op(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	fuse_reply_err(req, EPERM);
+	struct node *dir = node_of(req, parent);
+	const struct origin origin = origin_of(req);
+
+	if (node_row(dir)->flags & DIRTAB_SESSIONS)
+		sessions_remove(server_of(req)->sessions, req, dir, name, &origin);
+	else
+		fuse_reply_err(req, EPERM);
 }
 
 static void unlink_op(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -153,15 +180,25 @@ static void symlink_op(fuse_req_t req, const char *target, fuse_ino_t parent, co
 	fuse_tree_refuse(req, parent, name);
 }
 
+static void refuse_change(fuse_req_t req, const struct node *node, const char *reason)
+{
+	const struct origin origin = origin_of(req);
+
+	openfile_report(node_session(node)->report, node, &origin, reason);
+	fuse_reply_err(req, EPERM);
+}
+
 static void rename_op(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
 	const char *new_name, unsigned int flags)
 {
-	fuse_reply_err(req, EPERM);
+	g_autofree char *reason = g_strdup_printf("'%s' can't be renamed", name);
+
+	refuse_change(req, node_of(req, parent), reason);
 }
 
 static void link_op(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent, const char *new_name)
 {
-	fuse_reply_err(req, EPERM);
+	refuse_change(req, node_of(req, ino), "it can't have another name");
 }
 
 /* ---- directories ------------------------------------------------------------------------------ */
@@ -305,7 +342,7 @@ void fuse_tree_add(struct fuse_lowlevel_ops *operations)
 	operations->mknod = mknod_op;
 	operations->mkdir = mkdir_op;
 	operations->unlink = unlink_op;
-	operations->rmdir = remove_op;
+	operations->rmdir = rmdir_op;
 	operations->symlink = symlink_op;
 	operations->rename = rename_op;
 	operations->link = link_op;

@@ -28,8 +28,7 @@ struct job {
 };
 
 struct kpctl_thread {
-	struct profiler *profiler; /* invariant */
-	bool akaros;               /* invariant */
+	struct kpctl_thread_options options; /* invariant */
 	pthread_t thread;
 	pthread_mutex_t lock;      /* never held while the profiler may block or a file is used */
 	pthread_cond_t wake;       /* the thread's */
@@ -37,6 +36,7 @@ struct kpctl_thread {
 	struct parked_list opens;  /* (lock) opens that wait for a holder */
 	struct openfile *holder;   /* (lock) it holds the run until its close */
 	bool cpus_changed;         /* (lock) */
+	bool woken;                /* (lock) `serve` is to be called */
 	bool closing;              /* (lock) */
 };
 
@@ -70,7 +70,7 @@ static void answer_job(struct parked *parked, int code)
 /* Cancels a `start` of a write. */
 static void stop_job(struct parked *parked)
 {
-	profiler_interrupt(((struct job *)parked)->kpctl->profiler);
+	profiler_interrupt(((struct job *)parked)->kpctl->options.profiler);
 }
 
 /* All waits here are short: only a signal that ends the program, or that it waits for, ends them. */
@@ -110,9 +110,9 @@ static void add_job(struct kpctl_thread *kpctl, struct parked_list *list, struct
  */
 static bool admit(struct kpctl_thread *kpctl, struct openfile *file)
 {
-	if (kpctl->holder && (kpctl->akaros || openfile_writes(file)))
+	if (kpctl->holder && (kpctl->options.akaros || openfile_writes(file)))
 		return false;
-	if (kpctl->akaros)
+	if (kpctl->options.akaros)
 		kpctl->holder = file;
 	return true;
 }
@@ -133,7 +133,7 @@ static void fill_and_open(struct kpctl_thread *kpctl, struct fuse_req *req, stru
 void kpctl_thread_open(struct kpctl_thread *kpctl, struct fuse_req *req, struct openfile *file,
 	const struct origin *origin)
 {
-	bool contends = kpctl->akaros || openfile_writes(file);
+	bool contends = kpctl->options.akaros || openfile_writes(file);
 	struct job *job;
 	bool admitted;
 
@@ -211,11 +211,12 @@ static bool holds(struct kpctl_thread *kpctl, struct openfile *file)
 /* The holder's close, in the control thread. */
 static void end_hold(struct kpctl_thread *kpctl)
 {
-	profiler_stop(kpctl->profiler, NULL);
-	profiler_clear(kpctl->profiler, NULL);
+	profiler_stop(kpctl->options.profiler, NULL);
+	profiler_clear(kpctl->options.profiler, NULL);
 	pthread_mutex_lock(&kpctl->lock);
 	kpctl->holder = NULL;
 	pthread_mutex_unlock(&kpctl->lock);
+	kpctl->options.hold_ended(kpctl->options.arg);
 }
 
 /* No command of the file is left: each has ended or was cancelled before it could be closed. */
@@ -302,7 +303,7 @@ static bool serve_news(struct kpctl_thread *kpctl)
 		return false;
 	kpctl->cpus_changed = false;
 	pthread_mutex_unlock(&kpctl->lock);
-	profiler_cpus_changed(kpctl->profiler);
+	profiler_cpus_changed(kpctl->options.profiler);
 	pthread_mutex_lock(&kpctl->lock);
 	return true;
 }
@@ -316,14 +317,28 @@ static uint64_t serve_spare(struct kpctl_thread *kpctl, uint64_t last_job_ns)
 {
 	const uint64_t due_ns = last_job_ns + KPCTL_THREAD_SPARE_KEPT_MS * NSEC_PER_MSEC;
 
-	if (!profiler_has_spare(kpctl->profiler))
+	if (!profiler_has_spare(kpctl->options.profiler))
 		return 0;
 	if (clock_monotonic_ns() < due_ns)
 		return due_ns;
 	pthread_mutex_unlock(&kpctl->lock);
-	profiler_trim(kpctl->profiler);
+	profiler_trim(kpctl->options.profiler);
 	pthread_mutex_lock(&kpctl->lock);
 	return 0;
+}
+
+/* Called with the lock held, which is released in between. */
+static uint64_t serve_due(struct kpctl_thread *kpctl)
+{
+	uint64_t due_ns;
+
+	kpctl->woken = false;
+	if (!kpctl->options.serve || kpctl->closing)
+		return 0;
+	pthread_mutex_unlock(&kpctl->lock);
+	due_ns = kpctl->options.serve(kpctl->options.arg);
+	pthread_mutex_lock(&kpctl->lock);
+	return due_ns;
 }
 
 static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
@@ -342,12 +357,14 @@ static void *run_kpctl(void *arg)
 	pthread_setname_np(pthread_self(), "kp-control");
 	pthread_mutex_lock(&kpctl->lock);
 	while (!kpctl->closing) {
-		due_ns = earlier(serve_opens(kpctl), serve_spare(kpctl, last_job_ns));
+		due_ns = earlier(serve_due(kpctl), serve_spare(kpctl, last_job_ns));
+		due_ns = earlier(due_ns, serve_opens(kpctl));
 		if (serve_news(kpctl))
 			continue;
 		job = (struct job *)parked_first(&kpctl->jobs);
 		if (!job) {
-			if (!kpctl->closing) /* set while serve_opens() had released the lock? */
+			/* they may have been set while a function above had released the lock */
+			if (!kpctl->closing && !kpctl->woken)
 				wait_for_work(kpctl, due_ns);
 			continue;
 		}
@@ -370,6 +387,14 @@ void kpctl_thread_cpus_changed(struct kpctl_thread *kpctl)
 	pthread_mutex_unlock(&kpctl->lock);
 }
 
+void kpctl_thread_wake(struct kpctl_thread *kpctl)
+{
+	pthread_mutex_lock(&kpctl->lock);
+	kpctl->woken = true;
+	pthread_cond_signal(&kpctl->wake);
+	pthread_mutex_unlock(&kpctl->lock);
+}
+
 unsigned int kpctl_thread_waiting(struct kpctl_thread *kpctl)
 {
 	unsigned int waiting;
@@ -383,13 +408,12 @@ unsigned int kpctl_thread_waiting(struct kpctl_thread *kpctl)
 /* ---- the thread -------------------------------------------------------------------------------
  */
 
-int kpctl_thread_create(struct profiler *profiler, bool akaros, struct kpctl_thread **kpctl)
+int kpctl_thread_create(const struct kpctl_thread_options *options, struct kpctl_thread **kpctl)
 {
 	struct kpctl_thread *c = g_new0(struct kpctl_thread, 1);
 	int ret;
 
-	c->profiler = profiler;
-	c->akaros = akaros;
+	c->options = *options;
 	pthread_mutex_init(&c->lock, NULL);
 	parked_list_init(&c->jobs, &job_ops, &c->lock);
 	parked_list_init(&c->opens, &open_ops, &c->lock);
@@ -417,7 +441,7 @@ void kpctl_thread_close(struct kpctl_thread *kpctl)
 	parked_refuse_all(&kpctl->jobs);
 	parked_refuse_all(&kpctl->opens);
 	pthread_join(kpctl->thread, NULL);
-	profiler_stop(kpctl->profiler, NULL);
+	profiler_stop(kpctl->options.profiler, NULL);
 }
 
 void kpctl_thread_destroy(struct kpctl_thread *kpctl)

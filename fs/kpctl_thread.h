@@ -30,11 +30,16 @@ struct profiler;
 /* The time for which memory is kept for the next start, after the last command. */
 #define KPCTL_THREAD_SPARE_KEPT_MS 2000
 
-/*
- * With `akaros` every open file holds the run, also one for reading. The profiler must outlive the
- * thread.
- */
-int kpctl_thread_create(struct profiler *profiler, bool akaros, struct kpctl_thread **kpctl);
+struct kpctl_thread_options {
+	struct profiler *profiler; /* it outlives the thread */
+	bool akaros;		   /* every open file holds the run, also one for reading */
+	/* does what is due, in the control thread; returns when the next is, or 0. May be NULL */
+	uint64_t (*serve)(void *arg);
+	void (*hold_ended)(void *arg); /* the file that held the run was closed; in the control thread */
+	void *arg;
+};
+
+int kpctl_thread_create(const struct kpctl_thread_options *options, struct kpctl_thread **kpctl);
 
 /* Called after kpctl_thread_close(), when no further request can arrive. */
 void kpctl_thread_destroy(struct kpctl_thread *kpctl);
@@ -67,6 +72,9 @@ int kpctl_thread_hold(struct kpctl_thread *kpctl, struct openfile *file, struct 
 
 /* Called when CPUs went online or offline: the control thread will call profiler_cpus_changed(). */
 void kpctl_thread_cpus_changed(struct kpctl_thread *kpctl);
+
+/* The control thread will call `serve`. */
+void kpctl_thread_wake(struct kpctl_thread *kpctl);
 
 /*
  * The number of commands queued behind the current one, and of opens that wait for the close of the

@@ -27,8 +27,8 @@ struct kperr_user {
 };
 
 struct kperr {
-	uid_t owner;	      /* invariant */
 	pthread_mutex_t lock; /* a leaf: nothing else is locked under it */
+	uid_t owner;	      /* (lock) */
 	uint64_t count;	      /* (lock) lines ever added */
 	struct kperr_user users[ALL_USERS]; /* (lock) */
 };
@@ -48,6 +48,19 @@ static void free_lines(struct kperr_user *user)
 
 	for (i = 0; i < KPERR_LINES; i++)
 		g_free(user->lines[i].text);
+}
+
+void kperr_set_owner(struct kperr *kperr, uid_t owner)
+{
+	size_t i;
+
+	pthread_mutex_lock(&kperr->lock);
+	for (i = 0; owner != kperr->owner && i < ALL_USERS; i++) {
+		free_lines(&kperr->users[i]);
+		kperr->users[i] = (struct kperr_user){ 0 };
+	}
+	kperr->owner = owner;
+	pthread_mutex_unlock(&kperr->lock);
 }
 
 void kperr_destroy(struct kperr *kperr)
@@ -110,12 +123,19 @@ static char *format_line(const struct kperr_entry *entry)
 	const size_t first = strcspn(entry->reason, entry->has_lines ? "\n" : "");
 	GString *out = g_string_new(NULL);
 
-	g_string_append_printf(out, "%" PRIu64 ".%09" PRIu64 " pid %d uid %u %s line %u: '",
+	g_string_append_printf(out, "%" PRIu64 ".%09" PRIu64 " pid %d uid %u %s",
 		(uint64_t)(entry->time_ns / NSEC_PER_SEC),
 		(uint64_t)(entry->time_ns % NSEC_PER_SEC), (int)entry->pid,
-		(unsigned int)entry->uid, entry->file, entry->line);
-	append_printable(out, entry->written, MIN(entry->written_size, (size_t)KPERR_WRITTEN_MAX));
-	g_string_append(out, "': ");
+		(unsigned int)entry->uid, entry->file);
+	if (entry->line)
+		g_string_append_printf(out, " line %u", entry->line);
+	/* of what was no write: the program that was refused */
+	if (entry->line || entry->written_size) {
+		g_string_append(out, ": '");
+		append_printable(out, entry->written, MIN(entry->written_size, (size_t)KPERR_WRITTEN_MAX));
+		g_string_append_c(out, '\'');
+	}
+	g_string_append(out, ": ");
 	append_sentence(out, entry->reason, first);
 	if (entry->usage) {
 		g_string_append(out, "; usage: ");
@@ -191,11 +211,12 @@ static int compare_numbers(gconstpointer a, gconstpointer b)
 
 void kperr_print(struct kperr *kperr, uid_t reader, GString *out)
 {
-	const bool all = reader == 0 || reader == kperr->owner;
 	struct kperr_line lines[ALL_USERS * KPERR_LINES];
 	size_t n = 0, i, j;
+	bool all;
 
 	pthread_mutex_lock(&kperr->lock);
+	all = reader == 0 || reader == kperr->owner;
 	for (i = 0; i < ALL_USERS; i++) {
 		const struct kperr_user *user = &kperr->users[i];
 

@@ -30,7 +30,7 @@ struct kperr_entry {
 	pid_t pid;
 	uid_t uid;
 	const char *file;
-	unsigned int line; /* of the write, from 1; 0 if it was no write */
+	unsigned int line; /* of the write, from 1; 0 if it was no write: then it is not shown */
 	const char *written;
 	size_t written_size;
 	const char *reason;
@@ -41,6 +41,8 @@ struct kperr_entry {
 /* owner is the user who mounted, who sees the same lines as root. */
 struct kperr *kperr_create(uid_t owner);
 void kperr_destroy(struct kperr *kperr);
+/* The owner is another user from now on, who does not see lines of before: they are removed. */
+void kperr_set_owner(struct kperr *kperr, uid_t owner);
 
 /*
  * Keeps a line made of the entry and returns a copy of it, which the caller frees with g_free. If

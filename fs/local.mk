@@ -14,13 +14,18 @@ libfs_a_SOURCES = \
 	%D%/ctl_words.h \
 	%D%/dirtab.c \
 	%D%/dirtab.h \
+	%D%/entry_reply.c \
+	%D%/entry_reply.h \
 	%D%/file.h \
+	%D%/file_sessions.c \
 	%D%/file_mpstat.c \
 	%D%/file_cpudir.c \
 	%D%/file_ctf.c \
 	%D%/file_events.c \
-	%D%/file_kernel.c \
+	%D%/file_kernel.c %D%/file_load.c \
 	%D%/file_help.c \
+	%D%/probe_events.c \
+	%D%/probe_events.h \
 	%D%/probe_names.c \
 	%D%/probe_names.h \
 	%D%/file_probes.c \
@@ -59,7 +64,9 @@ libfs_a_SOURCES = \
 	%D%/quota.c \
 	%D%/quota.h \
 	%D%/report.c \
+	%D%/restore.c \
 	%D%/report.h \
+	%D%/restore.h \
 	%D%/reply.c \
 	%D%/reply.h \
 	%D%/server.h \
@@ -67,6 +74,10 @@ libfs_a_SOURCES = \
 	%D%/server_run.h \
 	%D%/session.c \
 	%D%/session.h \
+	%D%/sessions.c \
+	%D%/sessions.h \
+	%D%/settings_file.c \
+	%D%/settings_file.h \
 	%D%/streams.c \
 	%D%/streams.h \
 	%D%/switches.c \
@@ -76,6 +87,8 @@ libfs_a_SOURCES = \
 	%D%/turns.c \
 	%D%/turns.h \
 	%D%/slow_ops.c \
+	%D%/snapshots.c \
+	%D%/snapshots.h \
 	%D%/slow_ops.h
 
 kprofs_SOURCES = %D%/main.c

@@ -14,7 +14,7 @@
  *	  viewproc_main		viewmaker.c: instead of all this, in the process that makes views
  *
  *	A request of the kernel goes
- *	  fuse_ops.c		FUSE: dispatch; reply.c and open_reply.c answer
+ *	  fuse_ops.c		FUSE: dispatch; reply.c, open_reply.c, entry_reply.c answer
  *	  fuse_tree.c		the same for requests by name: lookup, stat, directories
  *	  node.c		what an inode number stands for: one node a lookup
  *	  openfile.c		what one open(2) reads and writes
@@ -27,6 +27,7 @@
  *	What must wait is parked, see parked.c, by
  *	  streams.c		reads of kpdata at its end; thread kp-stream
  *	  kpctl_thread.c	commands for the profiler, and `hold`; thread kp-control
+ *	  sessions.c		mkdir and rmdir in sessions/; thread kp-sessions
  *	  slow_ops.c		opens of views/ and the trace, its reads; threads kp-view, kp-trace
  *	  switches.c		writes to switches, until producers have acknowledged them; thread kp-listen
  *

@@ -9,68 +9,29 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "base/text.h"
 
 #define PREFIX "kprofs_"
-
-/* What a family's samples are made of, in the order of the rows. */
-struct family {
-	const char *type;
-	GString *help;
-	GString *samples;
-};
-
-static void free_family(gpointer data)
-{
-	struct family *family = data;
-
-	g_string_free(family->help, TRUE);
-	g_string_free(family->samples, TRUE);
-	g_free(family);
-}
-
-/* ---- names and labels ------------------------------------------------------------------------ */
-
-static void append_clean(GString *name, const char *word)
-{
-	for (; *word; word++)
-		g_string_append_c(name, g_ascii_isalnum(*word) ? *word : '_');
-}
-
-static void append_word(GString *name, const char *word)
-{
-	if (name->len)
-		g_string_append_c(name, '_');
-	append_clean(name, word);
-}
-
-/* In a label's quotes. */
-static void append_value(GString *labels, const char *value)
-{
-	g_autoptr(GString) text = g_string_new(NULL);
-	const char *c;
-
-	text_append(text, value);
-	for (c = text->str; *c; c++) {
-		if (*c == '"' || *c == '\\')
-			g_string_append_c(labels, '\\');
-		g_string_append_c(labels, *c);
-	}
-}
-
-static void append_label(GString *labels, const char *name, const char *value)
-{
-	if (labels->len)
-		g_string_append_c(labels, ',');
-	append_clean(labels, name);
-	g_string_append(labels, "=\"");
-	append_value(labels, value);
-	g_string_append_c(labels, '"');
-}
 
 static bool is_number(const char *text)
 {
 	return *text && !text[strspn(text, "0123456789")];
+}
+
+/* probes.NAME.COUNTER: any text can be a name; it is a label of one metric for all programs. */
+static bool split_probe(const char *row, GString *name, GString *labels, GString *help)
+{
+	static const char prefix[] = "probes.";
+	const char *counter = strrchr(row, '.');
+	g_autofree char *program = NULL;
+
+	if (!g_str_has_prefix(row, prefix) || counter < row + strlen(prefix))
+		return false;
+	program = g_strndup(row + strlen(prefix), (gsize)(counter - row) - strlen(prefix));
+	g_string_append(name, "probes");
+	openmetrics_append_word(name, counter + 1);
+	openmetrics_append_label(labels, "program", program);
+	g_string_append_printf(help, "probes.NAME%s", counter);
+	return true;
 }
 
 /*
@@ -81,41 +42,20 @@ static void split_name(const char *row, GString *name, GString *labels, GString 
 	g_auto(GStrv) words = g_strsplit(row, ".", -1);
 	size_t i;
 
+	if (split_probe(row, name, labels, help))
+		return;
 	for (i = 0; words[i]; i++) {
 		bool number = i && is_number(words[i]);
 
 		if (number)
-			append_label(labels, words[i - 1], words[i]);
+			openmetrics_append_label(labels, words[i - 1], words[i]);
 		else
-			append_word(name, words[i]);
+			openmetrics_append_word(name, words[i]);
 		g_string_append_printf(help, "%s%s", i ? "." : "", number ? "N" : words[i]);
 	}
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
-
-static struct family *find_family(GTree *families, const char *name, const char *help)
-{
-	struct family *family = g_tree_lookup(families, name);
-
-	if (!family) {
-		family = g_new(struct family, 1);
-		family->type = "gauge";
-		family->help = g_string_new(help);
-		family->samples = g_string_new(NULL);
-		g_tree_insert(families, g_strdup(name), family);
-	}
-	return family;
-}
-
-static void add_sample(GTree *families, const char *name, const char *help, const char *labels,
-	const char *value)
-{
-	struct family *family = find_family(families, name, help);
-
-	g_string_append_printf(family->samples, PREFIX "%s%s%s%s %s\n", name, *labels ? "{" : "",
-		labels, *labels ? "}" : "", value);
-}
 
 /* ns, maybe behind a minus. */
 static char *to_seconds(const char *value)
@@ -154,7 +94,7 @@ static void avoid_endings(GString *name)
 	}
 }
 
-static void add_row(GTree *families, const char *row, const char *value)
+static void add_row(struct openmetrics *metrics, const char *row, const char *value)
 {
 	g_autoptr(GString) name = g_string_new(NULL);
 	g_autoptr(GString) labels = g_string_new(NULL);
@@ -163,10 +103,10 @@ static void add_row(GTree *families, const char *row, const char *value)
 	g_autofree char *seconds = NULL;
 
 	split_name(row, name, labels, help);
-	if (strcmp(value, "unknown") == 0)
+	if (strcmp(value, "unknown") == 0 || strcmp(value, "not counted") == 0)
 		return;
 	if (!is_number(value + (*value == '-'))) {
-		append_label(labels, last ? last + 1 : row, value);
+		openmetrics_append_label(labels, last ? last + 1 : row, value);
 		g_string_append(name, "_info");
 		value = "1";
 	} else if (name_seconds(name)) {
@@ -174,7 +114,7 @@ static void add_row(GTree *families, const char *row, const char *value)
 	} else {
 		avoid_endings(name);
 	}
-	add_sample(families, name->str, help->str, labels->str, value);
+	openmetrics_add(metrics, name->str, help->str, labels->str, value);
 }
 
 /* The rows cpu.N.runqueue.*: the waits of a CPU, in slots of powers of two. */
@@ -207,52 +147,46 @@ static bool take_waits(GHashTable *waits, const char *row, const char *value)
 	return true;
 }
 
-static void print_ns(GString *out, uint64_t ns)
+static char *seconds_of(uint64_t ns)
 {
-	g_string_append_printf(out, "%" PRIu64 ".%09" PRIu64, (uint64_t)(ns / NSEC_PER_SEC),
+	return g_strdup_printf("%" PRIu64 ".%09" PRIu64, (uint64_t)(ns / NSEC_PER_SEC),
 		(uint64_t)(ns % NSEC_PER_SEC));
 }
 
 /* A histogram: a bucket has all waits that are at most as long as its bound. */
-static void add_waits_of(struct family *family, unsigned int cpu, const struct waits *waits)
+static void add_waits_of(struct openmetrics *metrics, unsigned int cpu, const struct waits *waits)
 {
-	uint64_t count = 0;
+	g_autofree char *labels = g_strdup_printf("cpu=\"%u\"", cpu), *sum = seconds_of(waits->sum_ns);
+	struct openmetrics_bucket buckets[WAITS_SLOTS];
+	char *bounds[WAITS_SLOTS];
 	unsigned int i, last = 0;
+	uint64_t count = 0;
 
 	for (i = 0; i < WAITS_SLOTS; i++)
 		if (waits->slots[i])
 			last = i;
 	for (i = 0; i <= last; i++) {
 		count += waits->slots[i];
-		g_string_append_printf(family->samples, PREFIX WAITS_NAME "_bucket{cpu=\"%u\",le=\"", cpu);
-		print_ns(family->samples, (UINT64_C(2) << i) - 1);
-		g_string_append_printf(family->samples, "\"} %" PRIu64 "\n", count);
+		bounds[i] = seconds_of((UINT64_C(2) << i) - 1);
+		buckets[i] = (struct openmetrics_bucket){ bounds[i], count };
 	}
-	g_string_append_printf(family->samples,
-		PREFIX WAITS_NAME "_bucket{cpu=\"%u\",le=\"+Inf\"} %" PRIu64 "\n", cpu, count);
-	g_string_append_printf(family->samples, PREFIX WAITS_NAME "_count{cpu=\"%u\"} %" PRIu64 "\n",
-		cpu, count);
-	g_string_append_printf(family->samples, PREFIX WAITS_NAME "_sum{cpu=\"%u\"} ", cpu);
-	print_ns(family->samples, waits->sum_ns);
-	g_string_append_c(family->samples, '\n');
+	openmetrics_add_histogram(metrics, WAITS_NAME, "cpu.N.runqueue", labels, buckets, last + 1, count,
+		sum);
+	for (i = 0; i <= last; i++)
+		g_free(bounds[i]);
 }
 
-static void add_waits(GTree *families, GHashTable *waits)
+static void add_waits(struct openmetrics *metrics, GHashTable *waits)
 {
-	struct family *family;
 	GHashTableIter iter;
 	gpointer cpu, of_cpu;
 
-	if (!g_hash_table_size(waits))
-		return;
-	family = find_family(families, WAITS_NAME, "cpu.N.runqueue");
-	family->type = "histogram";
 	g_hash_table_iter_init(&iter, waits);
 	while (g_hash_table_iter_next(&iter, &cpu, &of_cpu))
-		add_waits_of(family, GPOINTER_TO_UINT(cpu), of_cpu);
+		add_waits_of(metrics, GPOINTER_TO_UINT(cpu), of_cpu);
 }
 
-static void add_kpstat(GTree *families, const char *kpstat)
+static void add_kpstat(struct openmetrics *metrics, const char *kpstat)
 {
 	GHashTable *waits = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 	g_auto(GStrv) lines = g_strsplit(kpstat, "\n", -1);
@@ -265,13 +199,13 @@ static void add_kpstat(GTree *families, const char *kpstat)
 			continue;
 		*blank = '\0';
 		if (!take_waits(waits, lines[i], blank + 1))
-			add_row(families, lines[i], blank + 1);
+			add_row(metrics, lines[i], blank + 1);
 	}
-	add_waits(families, waits);
+	add_waits(metrics, waits);
 	g_hash_table_destroy(waits);
 }
 
-static void add_mpstat(GTree *families, const char *mpstat_raw)
+static void add_mpstat(struct openmetrics *metrics, const char *mpstat_raw)
 {
 	static const char *const states[] = { "irq", "kern", "user", "idle" };
 	const char *line = strchr(mpstat_raw, '\n');
@@ -285,10 +219,9 @@ static void add_mpstat(GTree *families, const char *mpstat_raw)
 		for (i = 0; i < G_N_ELEMENTS(states); i++) {
 			g_autofree char *labels =
 				g_strdup_printf("cpu=\"%u\",state=\"%s\"", cpu, states[i]);
-			g_autofree char *value = g_strdup_printf("%" PRIu64 ".%09" PRIu64,
-				(uint64_t)(ns[i] / NSEC_PER_SEC), (uint64_t)(ns[i] % NSEC_PER_SEC));
+			g_autofree char *value = seconds_of(ns[i]);
 
-			add_sample(families, "mpstat_seconds", "mpstat", labels, value);
+			openmetrics_add(metrics, "mpstat_seconds", "mpstat", labels, value);
 		}
 		line = strchr(line + 1, '\n');
 	}
@@ -296,29 +229,11 @@ static void add_mpstat(GTree *families, const char *mpstat_raw)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static gboolean print_family(gpointer name, gpointer value, gpointer out)
+struct openmetrics *metrics_create(const char *kpstat, const char *mpstat_raw)
 {
-	const struct family *family = value;
+	struct openmetrics *metrics = openmetrics_create(PREFIX);
 
-	g_string_append_printf(out, "# TYPE " PREFIX "%s %s\n", (const char *)name, family->type);
-	g_string_append_printf(out, "# HELP " PREFIX "%s %s, see kprof(5)\n", (const char *)name,
-		family->help->str);
-	g_string_append_len(out, family->samples->str, (gssize)family->samples->len);
-	return FALSE;
-}
-
-static int compare(gconstpointer a, gconstpointer b, gpointer arg)
-{
-	return strcmp(a, b);
-}
-
-void metrics_append(GString *out, const char *kpstat, const char *mpstat_raw)
-{
-	GTree *families = g_tree_new_full(compare, NULL, g_free, free_family);
-
-	add_kpstat(families, kpstat);
-	add_mpstat(families, mpstat_raw);
-	g_tree_foreach(families, print_family, out);
-	g_string_append(out, "# EOF\n");
-	g_tree_destroy(families);
+	add_kpstat(metrics, kpstat);
+	add_mpstat(metrics, mpstat_raw);
+	return metrics;
 }

@@ -33,6 +33,8 @@ struct nodes {
 	struct timespec born;	   /* invariant: the times of directories, and of files without writes */
 	struct node root;	   /* members as above */
 	pthread_mutex_t lock;	   /* a leaf; never held while a row's callback runs */
+	void (*owner_of)(struct session *session, struct dirtab_owner *owner); /* invariant; may be NULL */
+	bool (*is_removed)(struct session *session); /* invariant; may be NULL */
 	void (*many)(void *arg);   /* invariant; NULL if not watched */
 	void *many_arg;		   /* invariant */
 	unsigned int made;	   /* (lock) folders whose rows were made for a lookup */
@@ -108,16 +110,18 @@ static struct node *find_directory(
 
 		if (node->row->type != DIRTAB_DIR)
 			break;
-		/* a row that was made for one lookup is known by its name */
-		if (node->dir == dir && !strcmp(node->row->name, row->name))
+		/* a row that was made for one lookup is known by its name, and by its session */
+		if (node->dir == dir && node->row->session == row->session &&
+			!strcmp(node->row->name, row->name))
 			return node;
 	}
 	return NULL;
 }
 
+/* Those of sessions are few, and some process may work in one. */
 static bool is_made_folder(const struct node *node)
 {
-	return node->row->type == DIRTAB_DIR && node->row->put;
+	return node->row->type == DIRTAB_DIR && node->row->put && !node->row->session;
 }
 
 /* Takes the row. */
@@ -135,7 +139,7 @@ static struct node *add_node(struct nodes *nodes, struct node *dir, const struct
 		node = g_new0(struct node, 1);
 		node->dir = dir;
 		dir->children++;
-		node->session = dir->session;
+		node->session = row->session ? row->session : dir->session;
 		node->row = row;
 		node->ino = ino;
 		clock_gettime(CLOCK_REALTIME, &node->born);
@@ -296,14 +300,19 @@ static struct timespec time_of(struct nodes *nodes, const struct node *node)
 	return time;
 }
 
-static void fill_stat(struct nodes *nodes, const struct dirtab_row *row, uint64_t ino,
-	struct stat *st)
+/* A session that users made has an owner and a mode, which its files have too. */
+static void fill_stat(struct nodes *nodes, struct session *session, const struct dirtab_row *row,
+	uint64_t ino, struct stat *st)
 {
+	struct dirtab_owner owner = nodes->owner;
+
+	if (session != nodes->root.session && nodes->owner_of)
+		nodes->owner_of(session, &owner);
 	*st = (struct stat){ 0 };
 	st->st_ino = ino;
-	st->st_mode = dirtab_mode(row, &nodes->owner);
-	st->st_uid = nodes->owner.uid;
-	st->st_gid = nodes->owner.gid;
+	st->st_mode = dirtab_mode(row, &owner);
+	st->st_uid = owner.uid;
+	st->st_gid = owner.gid;
 	st->st_nlink = row->type == DIRTAB_DIR ? 2 : 1;
 	st->st_blksize = row->type == DIRTAB_STREAM ? STREAM_IO_BYTES : IO_BYTES;
 }
@@ -318,7 +327,7 @@ bool node_stat(struct nodes *nodes, struct node *node, const uid_t *reader, stru
 	text = node->text ? filetext_get(node->text) : NULL;
 	pthread_mutex_unlock(&nodes->lock);
 
-	fill_stat(nodes, node->row, node->ino, st);
+	fill_stat(nodes, node->session, node->row, node->ino, st);
 	if (text) {
 		st->st_size = (off_t)text->size;
 		time = text->time;
@@ -340,7 +349,8 @@ bool node_stat(struct nodes *nodes, struct node *node, const uid_t *reader, stru
 void node_stat_entry(struct nodes *nodes, struct node *dir, const struct dirtab_row *row,
 	struct stat *st)
 {
-	fill_stat(nodes, row, dirtab_ino(dir->ino, row->name), st);
+	fill_stat(nodes, row->session ? row->session : dir->session, row, dirtab_ino(dir->ino, row->name),
+		st);
 }
 
 enum node_text node_open_text(struct nodes *nodes, struct node *node, struct filetext *text)
@@ -371,10 +381,33 @@ void node_close_text(struct nodes *nodes, struct node *node)
 	filetext_put(text);
 }
 
+void nodes_owner(const struct nodes *nodes, struct dirtab_owner *owner)
+{
+	*owner = nodes->owner;
+}
+
+void nodes_set_owners(struct nodes *nodes,
+	void (*owner_of)(struct session *session, struct dirtab_owner *owner))
+{
+	nodes->owner_of = owner_of;
+}
+
 void nodes_watch(struct nodes *nodes, void (*many)(void *arg), void *arg)
 {
 	nodes->many = many;
 	nodes->many_arg = arg;
+}
+
+void nodes_set_removed(struct nodes *nodes, bool (*is_removed)(struct session *session))
+{
+	nodes->is_removed = is_removed;
+}
+
+/* Whether it is the folder of a session that was removed; the kernel may still remember its name. */
+static bool is_removed_session(const struct nodes *nodes, const struct node *node)
+{
+	return node->row->type == DIRTAB_DIR && node->row->session && nodes->is_removed &&
+		nodes->is_removed(node->row->session);
 }
 
 void nodes_each_made(struct nodes *nodes,
@@ -392,7 +425,7 @@ void nodes_each_made(struct nodes *nodes,
 
 		if (node->row->type != DIRTAB_DIR)
 			break;
-		if (is_made_folder(node) && !is_made_folder(node->dir)) {
+		if ((is_made_folder(node) && !is_made_folder(node->dir)) || is_removed_session(nodes, node)) {
 			g_ptr_array_add(dirs, node->dir);
 			g_ptr_array_add(names, g_strdup(node->row->name));
 		}

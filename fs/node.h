@@ -29,6 +29,19 @@ struct nodes;
 /* session and root are those of the top folder. Any other node has the session of its directory. */
 struct nodes *nodes_create(struct session *session, const struct dirtab_row *root,
 	const struct dirtab_owner *owner);
+/* The owner of the files at the top. */
+void nodes_owner(const struct nodes *nodes, struct dirtab_owner *owner);
+/*
+ * Sets the function that finds the owner of a session other than that of the top. Called before the first
+ * lookup.
+ */
+void nodes_set_owners(struct nodes *nodes,
+	void (*owner_of)(struct session *session, struct dirtab_owner *owner));
+/*
+ * Sets the function that says whether a session was removed; its folder then counts as a made one. Called at
+ * the same time.
+ */
+void nodes_set_removed(struct nodes *nodes, bool (*is_removed)(struct session *session));
 /* Frees the nodes that the kernel did not forget, as at unmount. */
 void nodes_destroy(struct nodes *nodes);
 

@@ -95,15 +95,15 @@ static bool wants_write(int flags)
 	return (flags & O_ACCMODE) != O_RDONLY;
 }
 
-/* Returns the usage for a refusal: of the word, of all words, or of the row. */
+/* Returns the usage for a refusal: of the word, of all words, or of the row; NULL if it is read only. */
 static char *describe_usage(const struct dirtab_row *row, const struct ctl_words_word *word)
 {
-	GString *out = g_string_new(NULL);
+	GString *out;
 
-	if (row->words)
-		ctl_words_usage(row->words, word, out);
-	else
-		g_string_append(out, row->usage ? row->usage : "read only");
+	if (!row->words)
+		return g_strdup(row->usage);
+	out = g_string_new(NULL);
+	ctl_words_usage(row->words, word, out);
 	return g_string_free(out, FALSE);
 }
 
@@ -140,7 +140,7 @@ static void add_report(struct report *report, const struct node *node, const str
 void openfile_report(struct report *report, const struct node *node,
 	const struct origin *origin, const char *reason)
 {
-	add_report(report, node, origin, 0, "", 0, reason, NULL);
+	add_line(report, node, origin, 0, "", 0, reason, NULL);
 }
 
 /*
@@ -163,7 +163,7 @@ static const char no_memory[] = "the server has not enough memory";
 static int refuse_mode(struct report *report, const struct node *node,
 	const struct origin *origin, const char *reason)
 {
-	openfile_report(report, node, origin, reason);
+	add_report(report, node, origin, 0, "", 0, reason, NULL);
 	return -EACCES;
 }
 
@@ -194,6 +194,11 @@ int openfile_create(struct openfiles *files, struct node *node, struct report *r
 		return refuse_mode(report, node, origin, "it can't be read");
 	if (wants_write(flags) && !dirtab_can_write(row))
 		return refuse_mode(report, node, origin, "it can't be written to");
+	if (wants_write(flags) && row->flags & DIRTAB_PRIVILEGED &&
+		!quotas_is_privileged(files->hooks.quotas, origin->uid)) {
+		openfile_report(report, node, origin, "only root and the user who mounted may write to it");
+		return -EPERM;
+	}
 	if (wants_read(flags) && !has_memory(row, true)) {
 		openfile_report(report, node, origin, no_memory);
 		return -ENOMEM;
@@ -273,6 +278,47 @@ void openfile_put(struct openfile *file)
 	quota_return(files->hooks.quotas, &share);
 }
 
+/* With the lock. Returns false if the last reference was dropped; its thread waits for the lock then. */
+static bool try_get(struct openfile *file)
+{
+	if (atomic_add_relaxed(&file->references, 1))
+		return true;
+	atomic_add_relaxed(&file->references, (unsigned int)-1);
+	return false;
+}
+
+/* A reference of the file that is open at the node; NULL if there is none. */
+static struct openfile *find_open(struct openfiles *files, const struct node *node)
+{
+	struct openfile *file = NULL;
+	GList *link;
+
+	pthread_mutex_lock(&files->lock);
+	for (link = files->all.head; link && !file; link = link->next) {
+		struct openfile *candidate = link->data;
+
+		if (candidate->node == node && try_get(candidate))
+			file = candidate;
+	}
+	pthread_mutex_unlock(&files->lock);
+	return file;
+}
+
+uint64_t openfiles_stream_size(struct openfiles *files, const struct node *node)
+{
+	struct openfile *file = find_open(files, node);
+	uint64_t size = 0;
+
+	if (!file)
+		return 0;
+	pthread_mutex_lock(&file->lock);
+	if (file->tailed)
+		size = file->row->stream->size(file->content.cursor);
+	pthread_mutex_unlock(&file->lock);
+	openfile_put(file);
+	return size;
+}
+
 bool openfile_reads(const struct openfile *file)
 {
 	return wants_read(file->flags);
@@ -286,7 +332,7 @@ bool openfile_writes(const struct openfile *file)
 int openfile_refuse(struct openfile *file, const struct origin *origin, int code,
 	const char *reason)
 {
-	add_report(file->report, file->node, origin, 0, "", 0, reason, NULL);
+	openfile_report(file->report, file->node, origin, reason);
 	return -code;
 }
 
@@ -356,7 +402,7 @@ void openfile_leave_node(struct openfile *file)
 static int run_lines(struct openfile *file, const struct cancel *cancel, const struct origin *origin,
 	const char *data, size_t size)
 {
-	struct ctl_words_call call = {.session = file->session, .file = file};
+	struct ctl_words_call call = {.session = file->session, .file = file, .origin = origin};
 	const struct ctl_words_word *word;
 	const char *line;
 	unsigned int n = 0;
@@ -370,7 +416,9 @@ static int run_lines(struct openfile *file, const struct cancel *cancel, const s
 			return -EINTR;
 		n++;
 		ret = ctl_words_run(file->row->words, &call, line, len, &word, &err);
-		if (ret || err.text[0])
+		if (!ret && err.text[0] && word)
+			add_line(file->report, file->node, origin, n, line, len, err.text, NULL);
+		else if (ret || err.text[0])
 			add_report(file->report, file->node, origin, n, line, len,
 				reason_of(&err, ret), word);
 		if (ret)
@@ -385,7 +433,7 @@ static int write_to(struct openfile *file, const struct cancel *cancel, const st
 	struct err err = { "" };
 	int ret;
 
-	if (size >= CTL_WORDS_WRITE_MAX)
+	if (size >= CTL_WORDS_WRITE_MAX && !(file->row->flags & DIRTAB_BULK))
 		ret = err_set(&err, EMSGSIZE, "%zu bytes in one write; less than %d are taken",
 			size, CTL_WORDS_WRITE_MAX);
 	else if (!has_memory(file->row, false))
@@ -398,6 +446,8 @@ static int write_to(struct openfile *file, const struct cancel *cancel, const st
 		ret = file->row->write(file->session, file->row, origin, data, size, &err);
 	if (!ret)
 		return 0;
+	if (file->row->flags & DIRTAB_BULK)
+		return openfile_refuse(file, origin, -ret, reason_of(&err, ret)); /* bytes are no text */
 	add_report(file->report, file->node, origin, 1, data, without_newline(data, size),
 		reason_of(&err, ret), NULL);
 	return ret;

@@ -31,6 +31,7 @@ struct session;
 struct origin {
 	pid_t pid;
 	uid_t uid;
+	gid_t gid;
 };
 
 /*
@@ -51,6 +52,8 @@ struct openfile {
 	struct quota_share share;	 /* i: what it has taken, and for which user */
 	bool counted;			 /* i: the node knows this reader */
 	pthread_mutex_t lock;		 /* serialises the reads of a stream; outermost */
+	bool was_read;			 /* l: a stream, at least once */
+	bool tailed;			 /* l: by tail(1), for which it is a file that grows (streams.c) */
 	struct fuse_pollhandle *poll;	 /* s: to be notified when the stream is readable */
 	bool poll_listed;		 /* s */
 	_Atomic unsigned int references; /* a */
@@ -89,6 +92,9 @@ void openfile_put(struct openfile *file);
 bool openfile_reads(const struct openfile *file);
 bool openfile_writes(const struct openfile *file);
 
+/* What stat(2) reports as the size of a stream while it is open: not 0 only if tail(1) follows it. */
+uint64_t openfiles_stream_size(struct openfiles *files, const struct node *node);
+
 /* Makes the content that a reader will see. A refusal is in kperr when it returns. */
 int openfile_fill(struct openfile *file, const struct origin *origin);
 
@@ -98,7 +104,7 @@ void openfile_leave_node(struct openfile *file);
 /*
  * Carries out a write: commands line by line, or the write as a whole for a file without words.
  * Stops at the first refusal, which is in kperr when it returns. Returns -EINTR if it is cancelled
- * before a line, -EMSGSIZE for CTL_WORDS_WRITE_MAX bytes or more.
+ * before a line, -EMSGSIZE for CTL_WORDS_WRITE_MAX bytes or more without DIRTAB_BULK.
  */
 int openfile_write(struct openfile *file, const struct cancel *cancel, const struct origin *origin,
 	const char *data, size_t size);

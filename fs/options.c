@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <grp.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,9 @@
 #include "base/switch_word.h"
 #include "base/units.h"
 #include "bpf/rings.h"
+#include "fs/sessions.h"
+#include "probes/check.h"
+#include "probes/store.h"
 #include "trace/snapshot.h"
 #include "trace/trace.h"
 
@@ -34,6 +38,17 @@ static int take_number(const char *value, uint64_t max, uint64_t *number, struct
 	if (units_parse_u64(value, number) || *number > max)
 		return err_set(err, EINVAL, "'%s' is not a number that it takes", value);
 	return 0;
+}
+
+/* unit: as the bounds are given in a sentence */
+static int take_between(const char *value, uint64_t low, uint64_t high, const char *unit, uint64_t *number,
+	struct err *err)
+{
+	int ret = take_number(value, UINT32_MAX, number, err);
+
+	if (!ret && (*number < low || *number > high))
+		ret = err_set(err, EINVAL, "from %" PRIu64 " to %" PRIu64 " %s", low, high, unit);
+	return ret;
 }
 
 static int take_uid(struct options *options, const char *value, struct err *err)
@@ -70,43 +85,68 @@ static int take_mode(struct options *options, const char *value, struct err *err
 static int take_trace_size(struct options *options, const char *value, struct err *err)
 {
 	uint64_t kb;
-	int ret = take_number(value, UINT32_MAX, &kb, err);
+	int ret = take_between(value, TRACE_RING_BYTES_MIN / KIB, TRACE_RING_BYTES_MAX / KIB, "KB", &kb, err);
 
-	if (ret)
-		return ret;
-	if (kb * KIB < TRACE_RING_BYTES_MIN || kb * KIB > TRACE_RING_BYTES_MAX)
-		return err_set(err, EINVAL, "from %llu to %llu KB", TRACE_RING_BYTES_MIN / KIB,
-			TRACE_RING_BYTES_MAX / KIB);
-	options->trace_bytes = kb * KIB;
-	return 0;
+	if (!ret)
+		options->trace_bytes = kb * KIB;
+	return ret;
 }
 
 static int take_trace_max(struct options *options, const char *value, struct err *err)
 {
 	uint64_t kb;
-	int ret = take_number(value, UINT32_MAX, &kb, err);
+	int ret = take_between(value, SNAPSHOT_BYTES_MIN / KIB, SNAPSHOT_BYTES_MAX / KIB, "KB", &kb, err);
 
-	if (ret)
-		return ret;
-	if (kb * KIB < SNAPSHOT_BYTES_MIN || kb * KIB > SNAPSHOT_BYTES_MAX)
-		return err_set(err, EINVAL, "from %llu to %llu KB",
-			(unsigned long long)(SNAPSHOT_BYTES_MIN / KIB),
-			(unsigned long long)(SNAPSHOT_BYTES_MAX / KIB));
-	options->trace_max = kb * KIB;
-	return 0;
+	if (!ret)
+		options->trace_max = kb * KIB;
+	return ret;
 }
 
 static int take_trace_kernel(struct options *options, const char *value, struct err *err)
 {
 	uint64_t kb;
-	int ret = take_number(value, UINT32_MAX, &kb, err);
+	int ret = take_between(value, RINGS_KB_MIN, RINGS_KB_MAX, "KB", &kb, err);
 
-	if (ret)
-		return ret;
-	if (kb < RINGS_KB_MIN || kb > RINGS_KB_MAX)
-		return err_set(err, EINVAL, "from %u to %u KB", RINGS_KB_MIN, RINGS_KB_MAX);
-	options->trace_kernel_kb = (uint32_t)kb;
-	return 0;
+	if (!ret)
+		options->trace_kernel_kb = (uint32_t)kb;
+	return ret;
+}
+
+static int take_probe_keys(struct options *options, const char *value, struct err *err)
+{
+	uint64_t keys;
+	int ret = take_between(value, 1, STORE_KEYS_MAX, "keys", &keys, err);
+
+	if (!ret)
+		options->probe_keys = (uint32_t)keys;
+	return ret;
+}
+
+static int take_probe_strlen(struct options *options, const char *value, struct err *err)
+{
+	uint64_t bytes;
+	int ret = take_between(value, CHECK_STRING_MIN, CHECK_STRING_MAX, "bytes", &bytes, err);
+
+	if (!ret)
+		options->probe_strlen = (uint32_t)bytes;
+	return ret;
+}
+
+static int take_probe_format(struct options *options, const char *value, struct err *err)
+{
+	options->probe_json = strcmp(value, "json") == 0;
+	return options->probe_json || strcmp(value, "text") == 0 ? 0 :
+		err_set(err, EINVAL, "text or json");
+}
+
+static int take_probe_pid(struct options *options, const char *value, struct err *err)
+{
+	uint64_t pid;
+	int ret = take_number(value, INT32_MAX, &pid, err);
+
+	if (!ret)
+		options->probe_pid = (uint32_t)pid;
+	return ret;
 }
 
 static int take_keep_at(struct options *options, const char *value, struct err *err)
@@ -187,6 +227,35 @@ static int take_mpstat_hold(struct options *options, const char *value, struct e
 	return ret;
 }
 
+static int take_sessions(struct options *options, const char *value, struct err *err)
+{
+	uint64_t number;
+	int ret = take_number(value, SESSIONS_MAX, &number, err);
+
+	if (!ret)
+		options->sessions = (unsigned int)number;
+	return ret;
+}
+
+static int take_state(struct options *options, const char *value, struct err *err)
+{
+	if (value[0] != '/')
+		return err_set(err, EINVAL, "state=%s: not an absolute path", value);
+	g_free(options->state);
+	options->state = g_strdup(value);
+	return 0;
+}
+
+static int take_user_sessions(struct options *options, const char *value, struct err *err)
+{
+	uint64_t number;
+	int ret = take_number(value, SESSIONS_MAX, &number, err);
+
+	if (!ret)
+		options->user_sessions = (unsigned int)number;
+	return ret;
+}
+
 /* value: "", which is on, or = and a word of a switch */
 static int take_switch(const char *value, bool *on, struct err *err)
 {
@@ -198,9 +267,23 @@ static int take_switch(const char *value, bool *on, struct err *err)
 	return 0;
 }
 
+static int take_user_rates(struct options *options, const char *value, struct err *err)
+{
+	if (strcmp(value, "any") && strcmp(value, "limited"))
+		return err_set(err, EINVAL, "user_rates=%s: neither limited nor any", value);
+	options->user_rates = !strcmp(value, "any");
+	return 0;
+}
+
 static int take_akaros(struct options *options, const char *value, struct err *err)
 {
 	return take_switch(value, &options->akaros, err);
+}
+
+static int take_allow_other(struct options *options, const char *value, struct err *err)
+{
+	options->owner.shared = true;
+	return 0;
 }
 
 static int take_over(struct options *options, const char *value, struct err *err)
@@ -237,6 +320,11 @@ static const struct mount_option mount_options[] = {
 		"KB of programs' events that readers of kptrace copy (default 65536)" },
 	{ "trace_kernel=", take_trace_kernel, false,
 		"KB of kernel events that are kept for each CPU (default 1024)" },
+	{ "probe_keys=", take_probe_keys, false, "keys of a map of a program of probes/ (default 4096)" },
+	{ "probe_strlen=", take_probe_strlen, false, "bytes of a string of such programs (default 200)" },
+	{ "probe_format=", take_probe_format, false, "what they print and answer: text or json",
+		.values = "text json" },
+	{ "probe_pid=", take_probe_pid, false, "the one process that such programs see" },
 	{ "keep=", take_keep_at, false, "the same in this folder of a bpf file system" },
 	{ "keep", take_keep, false,
 		"kernel events are recorded also when the server was killed, for the next one",
@@ -250,11 +338,17 @@ static const struct mount_option mount_options[] = {
 		.values = "auto procstat bpf" },
 	{ "mpstat_hold=", take_mpstat_hold, false,
 		"seconds that they are measured after the last reading (default 60)" },
+	{ "state=", take_state, false, "a directory in which captures and settings stay" },
+	{ "sessions=", take_sessions, false, "how many sessions there may be (default 64)" },
+	{ "user_sessions=", take_user_sessions, false,
+		"how many one user may have, besides root and who mounts (default 8)" },
+	{ "user_rates=", take_user_rates, false,
+		"how often their events are sampled: limited (default) or any", .values = "limited any" },
 	{ "akaros", take_akaros, false, "every open file of kpctl holds the run, as on Akaros",
 		.is_switch = true },
 	{ "over", take_over, false, "mount also where another kprofs is mounted, over it",
 		.is_switch = true },
-	{ "allow_other", NULL, true, "other users may use the tree, as its modes say" },
+	{ "allow_other", take_allow_other, true, "other users may use the tree, as its modes say" },
 	{ "allow_root", NULL, true, "root may use the tree of another user" },
 	{ "auto_unmount", NULL, true, NULL },
 	{ "context=", NULL, true, NULL },
@@ -381,6 +475,8 @@ int options_parse(struct options *options, int argc, char **argv, struct err *er
 	options->trace_max = SNAPSHOT_BYTES_DEFAULT;
 	options->mpstat_hold_s = EXACT_HOLD_DEFAULT_S;
 	options->trace_kernel_kb = RINGS_KB_DEFAULT;
+	options->sessions = SESSIONS_DEFAULT;
+	options->user_sessions = SESSIONS_USER_DEFAULT;
 	options->mount = g_ptr_array_new_with_free_func(g_free);
 	optind = 0; /* glibc: start anew, argv may be another one than last time */
 	opterr = 0;
@@ -410,6 +506,7 @@ void options_clear(struct options *options)
 	g_free(options->mountpoint);
 	g_free(options->keep);
 	g_free(options->socket);
+	g_free(options->state);
 	g_free(options->debuginfod);
 	if (options->mount)
 		g_ptr_array_free(options->mount, TRUE);

@@ -25,6 +25,7 @@ struct options {
 	struct dirtab_owner owner;
 	bool over; /* mount also where another kprofs is mounted */
 	bool akaros;
+	bool user_rates; /* sessions of ordinary users sample at any rate */
 	size_t trace_bytes;
 	uint64_t trace_max;
 	uint32_t trace_kernel_kb; /* of the ring of one CPU */
@@ -34,6 +35,11 @@ struct options {
 	gid_t attach_group;
 	enum exact_source mpstat; /* where its times come from */
 	unsigned int mpstat_hold_s;
+	char *state; /* the directory for files of sessions; NULL: none */
+	unsigned int sessions, user_sessions; /* that all users, and one user, may make */
+	uint32_t probe_keys, probe_strlen; /* of maps and strings of programs of probes/; 0: the defaults */
+	uint32_t probe_pid; /* the one process that they see; 0: all */
+	bool probe_json; /* answers and what they print are JSON */
 	char *debuginfod; /* servers of debug files, as in DEBUGINFOD_URLS; NULL if there are none */
 	GPtrArray *mount; /* of char *: options that libfuse and the kernel understand */
 };

@@ -21,6 +21,8 @@
 /* After a gathering of more than this the next one follows soon, since the reader is behind. */
 #define MUCH_BYTES (256 * 1024)
 #define SOON_MS 5
+/* tail(1) reads at most as many bytes as the size has grown by, once in a second. */
+#define MORE_BYTES (16 * MIB)
 
 /* i: invariant; p: under the lock of the pipe; l: under the lock of pipes */
 struct pipe {
@@ -30,6 +32,7 @@ struct pipe {
 	struct follow *follow;		 /* p */
 	GString *text;			 /* p */
 	size_t begin, given;		 /* p: of text: taken already, and what a reader has now */
+	uint64_t taken;			 /* under the open file's lock: bytes that its reader has had */
 	uint64_t made;			 /* p: bytes since the last gathering */
 	bool wants;			 /* l */
 	bool soon;			 /* l */
@@ -114,6 +117,13 @@ bool pipe_readable(void *cursor)
 	return true;
 }
 
+uint64_t pipe_size(void *cursor)
+{
+	struct pipe *pipe = cursor;
+
+	return pipe->taken + (pipe_readable(pipe) ? MORE_BYTES : 0);
+}
+
 ssize_t pipe_begin(void *cursor, size_t want_bytes, struct iovec *iov, int *count, bool *eof)
 {
 	struct pipe *pipe = cursor;
@@ -141,8 +151,10 @@ void pipe_end(void *cursor, bool taken)
 
 	/* for a moment at most: while there is text, nothing is gathered */
 	pthread_mutex_lock(&pipe->lock);
-	if (taken)
+	if (taken) {
 		pipe->begin += pipe->given;
+		pipe->taken += pipe->given;
+	}
 	pipe->given = 0;
 	pthread_mutex_unlock(&pipe->lock);
 }

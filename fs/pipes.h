@@ -9,6 +9,7 @@
 #define KPROFS_FS_PIPES_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -43,5 +44,6 @@ void pipe_close(void *cursor);
 ssize_t pipe_begin(void *cursor, size_t want, struct iovec *iov, int *count, bool *eof);
 void pipe_end(void *cursor, bool taken);
 bool pipe_readable(void *cursor);
+uint64_t pipe_size(void *cursor);
 
 #endif

@@ -2,6 +2,7 @@
 /* Names of the addresses in one reading of a program of probes/. */
 #include "fs/probe_names.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -107,6 +108,7 @@ struct query {
 	struct symbols *symbols;
 	struct symbols_how how;
 	struct symbols_kernel kernel;
+	struct helpers *reader;
 	uint32_t pid;	 /* whose addresses are looked for */
 	GArray *keys;	 /* struct address */
 	GArray *offsets; /* uint64_t */
@@ -170,9 +172,44 @@ static void resolve_kernel(struct query *query)
 	resolve_file(query, &file);
 }
 
-static int resolve_mapping(void *arg, const struct proc_mapping *mapping)
+/* The mappings of one process with addresses in them, as they are read. */
+struct mappings {
+	struct query *query;
+	GPtrArray *found; /* struct proc_mapping with its own path and build-id */
+};
+
+static void free_mapping(gpointer data)
 {
-	struct query *query = arg;
+	struct proc_mapping *mapping = data;
+
+	g_free((char *)mapping->path);
+	g_free((uint8_t *)mapping->build_id);
+	g_free(mapping);
+}
+
+static int keep_mapping(void *arg, const struct proc_mapping *mapping)
+{
+	struct mappings *mappings = arg;
+	struct query *query = mappings->query;
+	struct proc_mapping *copy;
+
+	/* a process may have 65,530 mappings, and each one goes through all addresses */
+	if (clock_monotonic_ns() >= query->how.deadline_ns)
+		return -ETIMEDOUT;
+	if (mapping->path[0] != '/' || mapping->path[1] == '/')
+		return 0;
+	collect(query, mapping->start, mapping->start + mapping->size, mapping->start - mapping->offset);
+	if (!query->keys->len)
+		return 0;
+	copy = g_memdup2(mapping, sizeof(*mapping));
+	copy->path = g_strdup(mapping->path);
+	copy->build_id = g_memdup2(mapping->build_id, mapping->build_id_length);
+	g_ptr_array_add(mappings->found, copy);
+	return 0;
+}
+
+static void resolve_mapping(struct query *query, const struct proc_mapping *mapping)
+{
 	const struct symbols_mapping where = { .pid = query->pid, .start = mapping->start,
 		.end = mapping->start + mapping->size };
 	const struct symbols_file file = { .kind = SYMBOLS_ELF, .path = mapping->path,
@@ -181,23 +218,31 @@ static int resolve_mapping(void *arg, const struct proc_mapping *mapping)
 		.id = { .dev_major = mapping->dev_major, .dev_minor = mapping->dev_minor,
 			.inode = mapping->inode } };
 
-	/* a process may have 65,530 mappings, and each one goes through all addresses */
-	if (clock_monotonic_ns() >= query->how.deadline_ns)
-		return 1;
-	if (mapping->path[0] != '/' || mapping->path[1] == '/')
-		return 0;
 	collect(query, where.start, where.end, where.start - mapping->offset);
-	if (query->keys->len)
-		resolve_file(query, &file);
-	return 0;
+	resolve_file(query, &file);
+}
+
+/* The helper reads them: a process whose mmap lock is held would block a thread of the server. */
+static void resolve_process(struct query *query)
+{
+	g_autofree struct proto_message *message = g_new(struct proto_message, 1);
+	g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func(free_mapping);
+	struct mappings mappings = { query, found };
+	const struct proc_visitor visitor = { .mapping = keep_mapping, .arg = &mappings };
+
+	proto_init(message, PROTO_READ_ONE);
+	message->pid = query->pid;
+	if (proto_set_path(message, "/proc") ||
+		helpers_read(query->reader, message, &visitor, NULL, query->how.cancel_fd))
+		return;
+	for (guint i = 0; i < found->len && clock_monotonic_ns() < query->how.deadline_ns; i++)
+		resolve_mapping(query, g_ptr_array_index(found, i));
 }
 
 /* The processes that addresses are of: those that have ended have no names. */
 static void resolve_processes(struct query *query)
 {
-	const struct proc_visitor visitor = { .mapping = resolve_mapping, .arg = query };
 	g_autoptr(GHashTable) pids = g_hash_table_new(NULL, NULL);
-	struct proc_reader *reader;
 	GHashTableIter iter;
 	void *key;
 
@@ -205,14 +250,11 @@ static void resolve_processes(struct query *query)
 	while (g_hash_table_iter_next(&iter, &key, NULL))
 		if (((struct address *)key)->pid)
 			g_hash_table_add(pids, GUINT_TO_POINTER(((struct address *)key)->pid));
-	if (!g_hash_table_size(pids) || proc_reader_create("/proc", &visitor, &reader))
-		return;
 	g_hash_table_iter_init(&iter, pids);
 	while (g_hash_table_iter_next(&iter, &key, NULL) && clock_monotonic_ns() < query->how.deadline_ns) {
 		query->pid = GPOINTER_TO_UINT(key);
-		(void)proc_reader_visit(reader, (pid_t)query->pid, true);
+		resolve_process(query);
 	}
-	proc_reader_destroy(reader);
 }
 
 bool probe_names_resolve(struct probe_names *names, int cancel_fd)
@@ -229,8 +271,10 @@ bool probe_names_resolve(struct probe_names *names, int cancel_fd)
 	query.keys = g_array_new(FALSE, FALSE, sizeof(struct address));
 	query.offsets = g_array_new(FALSE, FALSE, sizeof(uint64_t));
 	query.symbols = symbols_create(&remote_source, remote_create(&plain), 0);
+	query.reader = helpers_create(&plain);
 	resolve_kernel(&query);
 	resolve_processes(&query);
+	helpers_destroy(query.reader);
 	symbols_destroy(query.symbols);
 	g_array_unref(query.keys);
 	g_array_unref(query.offsets);

@@ -33,9 +33,15 @@ struct quotas;
 struct streams;
 struct switches;
 struct readings;
+struct trace_metrics;
 struct trace;
 struct viewproc;
 struct session;
+struct sessions;
+struct budget;
+struct capture_pool;
+struct disk;
+struct userwatch;
 struct slow_ops;
 
 /* Enough for readers on two CPUs, since a request takes microseconds and none waits in a worker. */
@@ -49,12 +55,21 @@ struct server {
 	struct log log;			   /* i */
 	/* i: of the files at the top; for server_run.c alone: a file has the session of its node */
 	struct session *session_at_top;
+	struct sessions *sessions;	   /* i: those that users made */
+	struct disk *disk;		   /* i: of state=; NULL: none */
+	struct capture_pool *memory;	   /* i: of all captures, in its files; NULL: each has its own */
+	struct budget *budget;		   /* i: the memory of all profilers */
+	struct userwatch *userwatch;	   /* i: tells profilers the users of processes */
+	_Atomic uint32_t probe_serials;	   /* a: the last number of a program of probes/ */
+	uint32_t probe_keys, probe_strlen, probe_pid; /* i: mount options; 0: not given */
+	bool probe_json;		   /* i: the same */
 	struct exact *exact;		   /* i: the measured times behind mpstat */
 	struct trace *trace;		   /* i */
 	struct catalog *catalog;	   /* i */
 	struct producers *producers;	   /* i */
 	struct kernel *kernel;		   /* i */
 	struct readings *readings;	   /* i */
+	struct trace_metrics *trace_metrics; /* i */
 	struct cpus *cpus;		   /* i */
 	struct file_cpudir *cpudir;	   /* i */
 	struct file_ctf *ctf;		   /* i */
@@ -71,6 +86,7 @@ struct server {
 	struct openfiles *files;	   /* i */
 	struct quotas *quotas;		   /* i */
 	struct fuse_ops *fuse;	   /* i */
+	char *mountpoint;		   /* i: set before the first request is answered */
 	pthread_t workers[SERVER_WORKERS]; /* m */
 	unsigned int n_workers;		   /* m */
 	int signals;			   /* m: a signalfd */
@@ -81,6 +97,8 @@ struct server {
 	_Atomic bool ended;		   /* a: a worker has ended, so the file system is unmounted */
 	_Atomic bool trim;		   /* a: free memory is to be given back */
 	_Atomic bool names;		   /* a: the kernel is to forget names that were made */
+	/* a: programs with libkprof have attached: programs of probes/ are to be attached to them */
+	_Atomic bool programs;
 };
 
 #endif

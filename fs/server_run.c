@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,6 +26,7 @@
 
 #include "acct/exact.h"
 #include "base/bell.h"
+#include "base/trim.h"
 #include "base/units.h"
 #include "fs/cpus.h"
 #include "fs/file.h"
@@ -39,13 +39,20 @@
 #include "fs/quota.h"
 #include "fs/report.h"
 #include "fs/session.h"
+#include "fs/restore.h"
+#include "fs/sessions.h"
 #include "fs/streams.h"
 #include "fs/switches.h"
 #include "fs/tree.h"
 #include "views/viewproc.h"
 #include "fs/slow_ops.h"
+#include "fs/snapshots.h"
 #include "sys/clock.h"
 #include "sys/mounts.h"
+#include "probes/probes.h"
+#include "prof/disk.h"
+#include "prof/profiler.h"
+#include "prof/userwatch.h"
 #include "producers/catalog.h"
 #include "producers/endpoint.h"
 #include "producers/listener.h"
@@ -53,6 +60,7 @@
 #include "kernel/kernel.h"
 #include "trace/reading.h"
 #include "trace/trace.h"
+#include "trace/trace_metrics.h"
 
 /* ---- hooks: from a thread of a module into another module ------------------------------------ */
 
@@ -115,7 +123,10 @@ static void on_much_freed(void *arg)
 	bell_ring(server->bell);
 }
 
-/* The kernel keeps many folders of queries: the main thread makes it forget those without users. */
+/*
+ * The kernel keeps many folders of queries, or that of a session that was removed: the main thread makes it
+ * forget those without users.
+ */
 static void on_many_names(void *arg)
 {
 	struct server *server = arg;
@@ -123,6 +134,30 @@ static void on_many_names(void *arg)
 	/* relaxed: a flag that the bell goes with */
 	atomic_write_relaxed(&server->names, true);
 	bell_ring(server->bell);
+}
+
+/* In the listener's thread. */
+static void on_file(void *arg)
+{
+	struct server *server = arg;
+
+	/* relaxed: the same */
+	atomic_write_relaxed(&server->programs, true);
+	bell_ring(server->bell);
+}
+
+static void look_at_programs(struct server *server)
+{
+	g_autoptr(GPtrArray) all = g_ptr_array_new();
+
+	probes_look(server->session_at_top->probes);
+	sessions_list(server->sessions, all);
+	for (guint i = 0; i < all->len; i++) {
+		struct session *session = g_ptr_array_index(all, i);
+
+		probes_look(session->probes);
+		session_put(session);
+	}
 }
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
@@ -134,26 +169,90 @@ static struct probes *create_probes(struct session *session)
 
 	sysinfo(&machine);
 	options.memory_bytes = machine.totalram * machine.mem_unit;
+	options.serials = &session->server->probe_serials;
+	options.keys = session->server->probe_keys;
+	options.string_bytes = session->server->probe_strlen;
+	options.pid = session->server->probe_pid;
+	options.as_json = session->server->probe_json;
 	return file_probes_create(session, &options);
+}
+
+static int check_snapshot(struct session *session, const char *name, const struct origin *origin,
+	struct err *err)
+{
+	return sessions_check_snapshot(session->server->sessions, session, name, origin, err);
+}
+
+static int take_snapshot(struct session *session, const struct snapshots_made *made, struct err *err)
+{
+	return sessions_take_snapshot(session->server->sessions, session, made, err);
+}
+
+static void remove_numbered(struct session *session, const char *name)
+{
+	sessions_remove_numbered(session->server->sessions, name);
+}
+
+static const struct snapshots_ops snapshots_ops = {
+	.check = check_snapshot,
+	.take = take_snapshot,
+	.remove = remove_numbered,
+};
+
+static struct session_options session_options(struct server *server, const struct options *options)
+{
+	return (struct session_options){
+		.server = server,
+		.create_probes = create_probes,
+		.snapshots = &snapshots_ops,
+		.log = &server->log,
+		.exact = server->exact,
+		.budget = server->budget,
+		.disk = server->disk,
+		.memory = server->memory,
+		.owner = getuid(),
+		.akaros = options->akaros,
+		.any_rate = options->user_rates,
+		.data_ready = on_data_ready,
+		.data_drained = on_data_drained,
+	};
 }
 
 static int create_session(struct server *server, const struct options *options, struct err *err)
 {
-	const struct session_options session = {
-		.server = server,
-		.create_probes = create_probes,
-		.log = &server->log,
-		.exact = server->exact,
-		.owner = getuid(),
-		.akaros = options->akaros,
-		.data_ready = on_data_ready,
-		.data_drained = on_data_drained,
-	};
-	int ret = session_create(&session, &server->session_at_top, err);
+	struct session_options session = session_options(server, options);
+	int ret;
+
+	session.is_restored = server->disk != NULL;
+	server->probe_keys = options->probe_keys;
+	server->probe_strlen = options->probe_strlen;
+	server->probe_pid = options->probe_pid;
+	server->probe_json = options->probe_json;
+	ret = session_create(&session, &server->session_at_top, err);
 
 	server->nodes = nodes_create(server->session_at_top, tree_root(), &options->owner);
+	nodes_set_owners(server->nodes, session_owner);
+	nodes_set_removed(server->nodes, session_is_removed);
 	nodes_watch(server->nodes, on_many_names, server);
 	return ret;
+}
+
+static void create_sessions(struct server *server, const struct options *options)
+{
+	struct session_options session = session_options(server, options);
+	const struct sessions_options sessions = {
+		.session = &session,
+		.nodes = server->nodes,
+		.quotas = server->quotas,
+		.max = options->sessions,
+		.user_max = options->user_sessions,
+		.removed = on_many_names,
+		.arg = server,
+	};
+
+	/* else each close of a kpctl would remove its session */
+	session.akaros = false;
+	server->sessions = sessions_create(&sessions);
 }
 
 /* The limit of open files, after it was raised to the hard limit. */
@@ -186,13 +285,17 @@ static int create_trace(struct server *server, const struct options *options, st
 	producers_limits_init(&limits, descriptors, machine.totalram * machine.mem_unit);
 	server->catalog = catalog_create(&(struct catalog_hooks){ on_switched, server });
 	server->producers = producers_create(server->catalog, &limits);
+	producers_on_file(server->producers, on_file, server);
 	server->cpus = cpus_create();
 	server->cpudir = file_cpudir_create(server->cpus);
 	server->quotas = quotas_create(getuid(), descriptors, cpus_count(server->cpus));
 	server->kernel = kernel_create(options->trace_kernel_kb, machine.totalram * machine.mem_unit);
+	kernel_set_bell(server->kernel, server->bell);
+	server->trace_metrics = trace_metrics_create();
 	server->readings = readings_create(server->trace, server->producers, server->kernel,
 		options->trace_max, getuid());
 	server->limits = limits;
+	create_sessions(server, options);
 	ret = file_ctf_create(server->cpus, &server->ctf);
 	return ret ? err_set(err, -ret, "views/ctf: %s", g_strerror(-ret)) : 0;
 }
@@ -237,7 +340,13 @@ int server_run_create(struct server *server, const struct options *options, stru
 	*server = (struct server){ .bell = -1, .signals = -1, .mounts = -1 };
 	log_init(&server->log, false);
 	server->exact = exact_create(options->mpstat, options->mpstat_hold_s);
+	server->budget = profiler_budget_create();
+	server->userwatch = userwatch_create();
 	ret = create_signals(server, err);
+	if (!ret && options->state)
+		ret = disk_open(options->state, &server->disk, err);
+	if (!ret && server->disk)
+		server->memory = capture_pool_create(server->disk);
 	if (!ret)
 		ret = create_session(server, options, err);
 	if (!ret)
@@ -246,6 +355,8 @@ int server_run_create(struct server *server, const struct options *options, stru
 		ret = create_threads(server, options, err);
 	if (!ret)
 		ret = fuse_ops_create(server, options, on_ready, &server->fuse, err);
+	if (!ret && server->disk)
+		restore_sessions(server, server->session_at_top);
 	return ret;
 }
 
@@ -380,6 +491,7 @@ int server_run_mount(struct server *server, const struct options *options, const
 {
 	int ret = fuse_ops_mount(server->fuse, mountpoint, err);
 
+	server->mountpoint = g_strdup(mountpoint);
 	if (!ret) {
 		accept_producers(server, options);
 		/* after the processes that are forked, which would keep programs attached */
@@ -427,11 +539,15 @@ void server_run_wait(struct server *server)
 		/* relaxed: memory freed before may also be returned at the next bell */
 		if (atomic_read_relaxed(&server->trim)) {
 			atomic_write_relaxed(&server->trim, false);
-			malloc_trim(0);
+			trim_memory();
 		}
 		if (atomic_read_relaxed(&server->names)) {
 			atomic_write_relaxed(&server->names, false);
 			fuse_ops_drop_names(server->fuse);
+		}
+		if (atomic_read_relaxed(&server->programs)) {
+			atomic_write_relaxed(&server->programs, false);
+			look_at_programs(server);
 		}
 		if (fds[2].revents && is_unmounted(server))
 			return;
@@ -468,6 +584,7 @@ void server_run_destroy(struct server *server)
 	endpoint_close(server->endpoint);
 	if (server->streams)
 		streams_close(server->streams);
+	sessions_close(server->sessions);
 	session_close(server->session_at_top);
 	if (server->view_ops)
 		slow_ops_close(server->view_ops);
@@ -482,6 +599,7 @@ void server_run_destroy(struct server *server)
 	if (is_unmounted(server))
 		fuse_ops_unmounted(server->fuse);
 	fuse_ops_destroy(server->fuse);
+	g_free(server->mountpoint);
 	streams_destroy(server->streams);
 	slow_ops_destroy(server->view_ops);
 	slow_ops_destroy(server->trace_ops);
@@ -489,10 +607,16 @@ void server_run_destroy(struct server *server)
 	openfiles_destroy(server->files);
 	quotas_destroy(server->quotas);
 	nodes_destroy(server->nodes);
+	sessions_destroy(server->sessions);
 	session_destroy(server->session_at_top);
+	capture_pool_unref(server->memory);
+	disk_close(server->disk);
+	userwatch_destroy(server->userwatch);
+	budget_destroy(server->budget);
 	exact_destroy(server->exact);
 	pipes_destroy(server->pipes);
 	readings_destroy(server->readings);
+	trace_metrics_destroy(server->trace_metrics);
 	kernel_destroy(server->kernel);
 	file_ctf_destroy(server->ctf);
 	file_cpudir_destroy(server->cpudir);

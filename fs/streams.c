@@ -26,6 +26,7 @@
 #include "fs/openfile.h"
 #include "fs/parked.h"
 #include "fs/reply.h"
+#include "sys/proc.h"
 
 /* Pieces of one reply: 1 MiB, the largest read, of a capture's blocks, with room to spare. */
 #define STREAM_PIECES 256
@@ -163,12 +164,36 @@ static void read_or_park(struct streams *streams, struct fuse_req *req, struct o
 		bell_ring(streams->bell); /* data came before it was counted */
 }
 
-void streams_read(struct streams *streams, struct fuse_req *req, struct openfile *file, size_t size,
-	bool nonblock)
+/*
+ * Whether the reader is tail(1), for which the stream is a file that grows: a read at its end returns the end
+ * of the file and does not wait, and stat(2) reports a size. tail reads up to the end before it follows a
+ * file; then it compares the size once in a second, and reads what was added. Decided at the first read.
+ */
+static bool is_tailed(struct openfile *file, pid_t reader)
+{
+	bool tailed, first;
+
+	if (!file->row->stream->size)
+		return false;
+	pthread_mutex_lock(&file->lock);
+	first = !file->was_read;
+	file->was_read = true;
+	if (first)
+		file->tailed = proc_has_name(NULL, reader, "tail");
+	tailed = file->tailed;
+	pthread_mutex_unlock(&file->lock);
+	return tailed;
+}
+
+void streams_read(struct streams *streams, struct fuse_req *req, struct openfile *file, pid_t reader,
+	size_t size, bool nonblock)
 {
 	/* once a read is answered its program may close the file while it is still used here */
 	openfile_get(file);
-	read_or_park(streams, req, file, size, nonblock);
+	if (!is_tailed(file, reader))
+		read_or_park(streams, req, file, size, nonblock);
+	else if (!try_read(req, file, size, false))
+		reply_pieces(req, NULL, 0);
 	openfile_put(file);
 }
 

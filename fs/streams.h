@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct fuse_pollhandle;
 struct fuse_req;
@@ -21,9 +22,9 @@ int streams_create(struct streams **streams);
 /* Called after streams_close(), when no further request can arrive. */
 void streams_destroy(struct streams *streams);
 
-/* Answers the read, now or later. */
-void streams_read(struct streams *streams, struct fuse_req *req, struct openfile *file, size_t size,
-	bool nonblock);
+/* Answers the read by this thread, now or later. */
+void streams_read(struct streams *streams, struct fuse_req *req, struct openfile *file, pid_t reader,
+	size_t size, bool nonblock);
 
 /*
  * Returns whether a read would return without waiting. Takes ownership of the handle, which may be

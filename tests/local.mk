@@ -13,11 +13,13 @@ include tests/fixtures/local.mk
 include tests/fs/local.mk
 include tests/hostile/local.mk
 endif
-EXTRA_DIST += tests/deny/test_perf_denied
+EXTRA_DIST += tests/deny/test_perf_denied tests/deny/test_only_denied tests/deny/test_probes_denied
 include tests/fuzz/local.mk
 include tests/faults/local.mk
 # what runs on other kernels, `./check vm`
-EXTRA_DIST += tests/vm/trace.sh tests/vm/calls.sh tests/vm/cycles.sh tests/vm/guest.sh tests/vm/run
+EXTRA_DIST += tests/vm/trace.sh tests/vm/calls.sh tests/vm/cycles.sh tests/vm/functions.sh tests/vm/guest.sh \
+	tests/vm/keep.sh tests/vm/lockdown.sh tests/vm/modules.sh tests/vm/probes.sh tests/vm/returns.sh \
+	tests/vm/run tests/vm/split.sh tests/vm/switches.sh tests/vm/tools.sh
 
 # the command on files, and (where there is FUSE) on a mount
 check_PROGRAMS += tests/fixtures/mkcapture tests/fixtures/shares tests/fixtures/victim

@@ -7,9 +7,12 @@
  *
  *	producer                                 server
  *	HELLO, with the pool's descriptor   ->
+ *	FILE                                ->
  *	EVENTS, as many as needed           ->
  *	                                    <-   WELCOME
  *	                                    <-   SWITCH for every EVENTS, and whenever one changes
+ *	                                    <-   PROBE, when a program of probes/ wants an event,
+ *	                                         or does no more
  *	                                    <-   SYNC, when a write waits for a change
  *	SYNCED, once the change is applied  ->
  *	EVENTS when a library is loaded     ->
@@ -27,6 +30,11 @@
  * Switches are sent as packets, and are not in a shared page. So the test of an event that is off
  * is one load from the program's own data, and the server neither maps nor writes memory that a
  * program can truncate, unmap or punch holes into.
+ *
+ * An event that a program of probes/ wants reaches the static probe kprof:event of the library
+ * (.note.stapsdt), whether its switch is on or not: arguments are the addresses of provider and name, the
+ * address of the values, a word of 8 bytes each, their number, and the hash of the format (args.h). FILE
+ * has the path of the file that the library's code is in, as the producer sees it.
  *
  * SYNC requests a SYNCED with the same number as soon as the producer has applied all packets that
  * the server sent before; after that no thread of the producer that tests a switch reads the former
@@ -65,6 +73,7 @@ extern "C" {
 #define KPROF_PROGRAM_MAX 64u
 #define KPROF_ARGS_MAX 16u
 #define KPROF_MARK_MAX 512u	/* bytes of text in MARK */
+#define KPROF_FILE_MAX 1024u	/* bytes of the path in FILE; a longer one is not sent */
 #define KPROF_WIDTH_MAX 4096u	/* width and precision in a format */
 
 enum kprof_packet_type {
@@ -73,11 +82,13 @@ enum kprof_packet_type {
 	KPROF_PACKET_GONE = 3,
 	KPROF_PACKET_SYNCED = 4,
 	KPROF_PACKET_MARK = 5,
+	KPROF_PACKET_FILE = 6,
 	KPROF_PACKET_WELCOME = 64,
 	KPROF_PACKET_SWITCH = 65,
 	KPROF_PACKET_CLEAR = 66,
 	KPROF_PACKET_SYNC = 67,
 	KPROF_PACKET_MARKED = 68,
+	KPROF_PACKET_PROBE = 69,
 };
 
 struct kprof_packet {
@@ -151,7 +162,7 @@ struct kprof_packet_welcome {
 	uint32_t reserved;
 };
 
-/* SWITCH: `count` bytes follow, 0 or 1, for the ids first, first + 1, ... */
+/* SWITCH, and PROBE: `count` bytes follow, 0 or 1, for the ids first, first + 1, ... */
 struct kprof_packet_switch {
 	struct kprof_packet head;
 	uint32_t first;
@@ -168,6 +179,11 @@ struct kprof_packet_clear {
 struct kprof_packet_sync {
 	struct kprof_packet head;
 	uint64_t number;
+};
+
+/* FILE: the path follows, 1 to KPROF_FILE_MAX bytes, absolute and without NUL. */
+struct kprof_packet_file {
+	struct kprof_packet head;
 };
 
 /* MARK: the text follows, one line of 1 to KPROF_MARK_MAX bytes, without NUL and newline. */

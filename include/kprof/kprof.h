@@ -126,7 +126,8 @@ KPROF_API_ void kprof_vprintx(const char *format, va_list args)
  * library writes them.
  */
 struct kprof_event {
-	uint8_t on;	  /* written by the library: 0 off, 1 on, 2 on, before the first SWITCH */
+	uint8_t on;	  /* written by the library: 0 off, 1 on, 2 on, before the first SWITCH; + 4 if
+			     it is probed */
 	uint8_t kind;	  /* KPROF_SITE_* */
 	uint8_t args;	  /* number of arguments */
 	uint8_t shape;	  /* written by the library: the kinds of the arguments */

@@ -50,6 +50,8 @@ enum kprof_record_type {
 	KPROF_REC_FILE_ID = 76,
 	KPROF_REC_CPU_TIMES = 77,
 	KPROF_REC_AWAY = 78,
+	KPROF_REC_HOST = 80,
+	KPROF_REC_USER = 81,
 };
 
 /* The longest valid payload in bytes (Akaros's decoder has the same limit). */
@@ -277,6 +279,27 @@ struct kprof_rec_away {
 	uint64_t woken_ns;  /* 0: not known */
 } __attribute__((packed));
 
+#define KPROF_HOST_ID_BYTES 16
+
+/*
+ * 80: the machine that wrote the records from the last CLOCK on; its name (uname -n) follows,
+ * NUL-terminated. An id of which all bytes are 0 is not known.
+ */
+struct kprof_rec_host {
+	uint8_t machine_id[KPROF_HOST_ID_BYTES]; /* /etc/machine-id, in the order of its digits */
+	uint8_t boot_id[KPROF_HOST_ID_BYTES]; /* /proc/sys/kernel/random/boot_id */
+} __attribute__((packed));
+
+/*
+ * 81: the real user of a process (of its first thread) from then on, as a number of the user namespace of the
+ * writer. A forked process has that of its parent until it has such a record.
+ */
+struct kprof_rec_user {
+	uint64_t time_ns;
+	uint32_t pid;
+	uint32_t uid;
+} __attribute__((packed));
+
 #ifdef __cplusplus
 }
 #define KPROF_REC_ASSERT static_assert
@@ -301,5 +324,7 @@ KPROF_REC_ASSERT(sizeof(struct kprof_rec_user_stack) == 24, "packed");
 KPROF_REC_ASSERT(sizeof(struct kprof_rec_file_id) == 36, "packed");
 KPROF_REC_ASSERT(sizeof(struct kprof_rec_cpu_times) == 60, "packed");
 KPROF_REC_ASSERT(sizeof(struct kprof_rec_away) == 52, "packed");
+KPROF_REC_ASSERT(sizeof(struct kprof_rec_host) == 32, "packed");
+KPROF_REC_ASSERT(sizeof(struct kprof_rec_user) == 16, "packed");
 
 #endif

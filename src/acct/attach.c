@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "acct/task_code.h"
 #include "acct/times_code.h"
 #include "bpf/map.h"
 #include "bpf/program.h"
@@ -16,7 +17,7 @@
 /* A tracepoint and its program. */
 struct place {
 	const char *tracepoint;
-	void (*make)(const struct times_code *env, struct code *code);
+	void (*make)(const struct times_env *env, struct code *code);
 	bool divided; /* only if the time of tasks is to be divided */
 	bool needed;  /* others are missing on some kernels and processors */
 };
@@ -57,16 +58,16 @@ static const struct place places[] = {
 	{ "ipi_entry", times_code_irq_entry, false, false },
 	{ "softirq_entry", times_code_softirq_entry, false, true },
 	{ "sys_enter", times_code_call_enter, true, true },
-	{ "sched_wakeup_new", times_code_wakeup_new, false, true },
-	{ "sched_wakeup", times_code_wakeup, false, true },
-	{ "sched_process_exec", times_code_exec, false, false },
-	{ "sched_migrate_task", times_code_migrate, false, false },
-	{ "sched_switch", times_code_switch, false, true },
+	{ "sched_wakeup_new", task_code_wakeup_new, false, true },
+	{ "sched_wakeup", task_code_wakeup, false, true },
+	{ "sched_process_exec", task_code_exec, false, false },
+	{ "sched_migrate_task", task_code_migrate, false, false },
+	{ "sched_switch", task_code_switch, false, true },
 };
 
 /* Invariant once it is open, but for what `cycles` has, which one thread reads at a time. */
 struct attach {
-	struct times_code env;
+	struct times_env env;
 	struct cell *cells;
 	size_t bytes;
 	uint64_t since_ns;
@@ -82,7 +83,7 @@ static void close_fd(int fd)
 }
 
 /* Loads a program that is made by `make`; its descriptor is put into *fd. */
-static int load(const struct times_code *env, void (*make)(const struct times_code *, struct code *),
+static int load(const struct times_env *env, void (*make)(const struct times_env *, struct code *),
 	const struct program_spec *spec, int *fd, struct err *err)
 {
 	struct code code;
@@ -169,7 +170,7 @@ static int attach_all(struct attach *attach, const struct types *types, bool div
 		.name = "kp_times_look",
 		.type = BPF_PROG_TYPE_RAW_TRACEPOINT,
 	};
-	int ret = times_code_init(&attach->env, types, divided, err);
+	int ret = times_env_init(&attach->env, types, divided, err);
 	size_t i;
 
 	if (!ret)

@@ -4,12 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <string.h>
 
 #include "acct/attach.h"
 #include "base/atomic.h"
+#include "base/trim.h"
 #include "base/units.h"
 #include "sys/clock.h"
 
@@ -124,7 +124,7 @@ static void begin(struct exact *exact)
 	exact->again = false;
 	pthread_mutex_unlock(&exact->lock);
 	ret = attach_open(split == EXACT_SPLIT_CALLS, split == EXACT_SPLIT_CYCLES, &attach, &err);
-	malloc_trim(0); /* the kernel's types, of which much was read, are not needed any more */
+	trim_memory(); /* the kernel's types, of which much was read, are not needed any more */
 	pthread_mutex_lock(&exact->lock);
 	exact->failed = err;
 	exact->error = ret;

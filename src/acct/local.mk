@@ -6,6 +6,8 @@ libacct_a_SOURCES = \
 	%D%/accounting.h \
 	%D%/attach.c \
 	%D%/attach.h \
+	%D%/cell_code.c \
+	%D%/cell_code.h \
 	%D%/cells.c \
 	%D%/cells.h \
 	%D%/exact.c \
@@ -18,5 +20,9 @@ libacct_a_SOURCES = \
 	%D%/source.h \
 	%D%/source_none.c \
 	%D%/source_procstat.c \
+	%D%/task_code.c \
+	%D%/task_code.h \
 	%D%/times_code.c \
-	%D%/times_code.h
+	%D%/times_code.h \
+	%D%/times_env.c \
+	%D%/times_env.h

@@ -222,16 +222,19 @@ static void print_all(GString *out, const struct exact_tasks *tasks, unsigned in
 {
 	const uint64_t ns = since(clock_monotonic_ns(), since_ns);
 	GPtrArray *order = g_ptr_array_new();
+	unsigned int shown = 0;
 	GHashTableIter iter;
 	gpointer process;
 	guint i;
 
 	g_hash_table_iter_init(&iter, processes);
-	while (g_hash_table_iter_next(&iter, NULL, &process))
+	while (g_hash_table_iter_next(&iter, NULL, &process)) {
 		g_ptr_array_add(order, process);
+		shown += ((const struct process *)process)->threads;
+	}
 	g_ptr_array_sort(order, compare);
 	g_string_append_printf(out, "# %u processes, %u threads, measured for %" PRIu64 ".%06" PRIu64
-		" s; %" PRIu64 " threads lost\n", order->len, threads, (uint64_t)(ns / NSEC_PER_SEC),
+		" s; %" PRIu64 " threads lost\n", order->len, shown, (uint64_t)(ns / NSEC_PER_SEC),
 		(uint64_t)(ns % NSEC_PER_SEC / NSEC_PER_USEC),
 		since(tasks->added, threads) + tasks->dropped);
 	g_string_append(out, "#  process threads        on_cpu_s      runnable_s      sleeping_s"
@@ -241,7 +244,15 @@ static void print_all(GString *out, const struct exact_tasks *tasks, unsigned in
 	g_ptr_array_free(order, TRUE);
 }
 
-int sched_print(struct sched *sched, GString *out, struct err *err)
+static gboolean is_hidden(gpointer number, gpointer process, gpointer filter)
+{
+	const struct sched_filter *f = filter;
+
+	(void)number;
+	return !f->shows(f->arg, ((const struct process *)process)->number);
+}
+
+int sched_print(struct sched *sched, const struct sched_filter *filter, GString *out, struct err *err)
 {
 	struct exact_tasks *tasks = exact_open_tasks(sched->exact);
 	GHashTable *entries, *processes;
@@ -271,6 +282,8 @@ int sched_print(struct sched *sched, GString *out, struct err *err)
 		add_thread(processes, GPOINTER_TO_UINT(thread), entry);
 	}
 	pthread_mutex_unlock(&sched->mutex);
+	if (filter)
+		g_hash_table_foreach_remove(processes, is_hidden, (gpointer)filter);
 	if (!ret)
 		print_all(out, tasks, g_hash_table_size(entries), processes, since_ns);
 	g_hash_table_destroy(processes);

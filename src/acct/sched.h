@@ -10,6 +10,8 @@
 #define KPROFS_ACCT_SCHED_H
 
 #include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -24,10 +26,17 @@ void sched_destroy(struct sched *sched);
 /* All times begin at 0 again. Returns -errno if the table can't be read; then nothing has changed. */
 int sched_reset(struct sched *sched);
 
+/* Whether a process is shown. */
+struct sched_filter {
+	bool (*shows)(void *arg, uint32_t process);
+	void *arg;
+};
+
 /*
  * Appends a line about the table, a line of names and one for each process, that with the most time on a CPU
  * first. Says so if nothing is measured yet. Returns -errno with a sentence if the table can't be read.
+ * filter: NULL for all processes.
  */
-int sched_print(struct sched *sched, GString *out, struct err *err);
+int sched_print(struct sched *sched, const struct sched_filter *filter, GString *out, struct err *err);
 
 #endif

@@ -8,8 +8,10 @@ libbase_a_SOURCES = \
 	%D%/err.c %D%/err.h \
 	%D%/fdio.c %D%/fdio.h \
 	%D%/growing.c %D%/growing.h \
+	%D%/interned.c %D%/interned.h \
 	%D%/log.c %D%/log.h \
 	%D%/nearest.c %D%/nearest.h \
+	%D%/openmetrics.c %D%/openmetrics.h \
 	%D%/parallel.c %D%/parallel.h \
 	%D%/ratelimit.c %D%/ratelimit.h \
 	%D%/reserve.c %D%/reserve.h \
@@ -18,4 +20,5 @@ libbase_a_SOURCES = \
 	%D%/strhash.c %D%/strhash.h \
 	%D%/switch_word.c %D%/switch_word.h \
 	%D%/text.c %D%/text.h \
+	%D%/trim.c %D%/trim.h \
 	%D%/units.c %D%/units.h

@@ -3,6 +3,7 @@
 #include "base/nearest.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -49,7 +50,7 @@ static unsigned int measure(const char *a, const char *b)
 static unsigned int distance(const char *wanted, const char *name)
 {
 	unsigned int found = measure(wanted, name);
-	size_t length = strlen(wanted);
+	size_t length = strlen(wanted), other = strlen(name);
 
 	if (length >= 3 && found > BEGINNING_DISTANCE) {
 		if (!strncasecmp(wanted, name, length))
@@ -57,7 +58,8 @@ static unsigned int distance(const char *wanted, const char *name)
 		if (strcasestr(name, wanted))
 			return BEGINNING_DISTANCE + 1;
 	}
-	return found;
+	/* of a short name half of the letters may differ: more is no typing error */
+	return found * 2 > (length > other ? length : other) ? UINT_MAX : found;
 }
 
 void nearest_init(struct nearest *nearest, const char *wanted)

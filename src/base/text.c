@@ -126,3 +126,30 @@ void text_append_lines(GString *out, const char *text, size_t bytes)
 		text = next;
 	}
 }
+
+/*
+ * Iterative, so that no pattern takes exponential time: of several '*' only the last one is gone back
+ * to.
+ */
+bool text_matches(const char *pattern, const char *text)
+{
+	const char *star = NULL, *tried = NULL;
+
+	while (*text) {
+		if (*pattern == '*') {
+			star = pattern++;
+			tried = text;
+		} else if (*pattern == '?' || *pattern == *text) {
+			pattern++;
+			text++;
+		} else if (star) {
+			pattern = star + 1;
+			text = ++tried;
+		} else {
+			return false;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
+}

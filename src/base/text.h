@@ -4,6 +4,7 @@
 #define KPROFS_BASE_TEXT_H
 
 #include <glib.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -39,6 +40,9 @@ const char *text_colour(double share);
 
 /* As text_append(), between double quotes, with the quotes inside as \x22. */
 void text_append_quoted(GString *out, const char *text);
+
+/* Whether all of `text` is matched by a pattern, in which * is any text and ? is any byte. */
+bool text_matches(const char *pattern, const char *text);
 
 /* "1 sample", "2 samples". */
 void text_append_count(GString *out, uint64_t count, const char *one, const char *many);

@@ -87,6 +87,7 @@ int emit_machine_init(struct emit_machine *machine, const struct types *types, s
 		ret = find(types, "task_struct", "comm", &machine->task_comm, err);
 	if (!ret)
 		ret = find_registers(machine, types, err);
+	machine->links_tell = program_link_tells(types);
 	machine->task_status = -1;
 #ifdef COMPAT_STATUS
 	find(types, "task_struct", "thread_info.status", &machine->task_status, NULL);
@@ -126,7 +127,11 @@ void emit_init(struct emit *emit, const struct emit_machine *machine)
 
 	code_init(code);
 	emit->machine = machine;
+	emit->id = 0;
+	emit->generation = 0;
 	emit->begins = false;
+	emit->record = BPF_REG_6;
+	emit->record_at = 0;
 	emit->threads = NULL;
 	emit->thread_count = 0;
 	emit->out = code_label(code);
@@ -174,7 +179,7 @@ static void choose(struct emit *emit)
 	code_load(code, BPF_W, BPF_REG_1, BPF_REG_8, emit->machine->task_pid);
 	look_up_chosen(emit, chosen);
 	for (uint32_t i = 0; i < emit->thread_count; i++) {
-		code_load(code, BPF_W, BPF_REG_1, BPF_REG_6, emit->threads[i]);
+		code_load(code, BPF_W, BPF_REG_1, emit->record, emit->record_at + emit->threads[i]);
 		look_up_chosen(emit, chosen);
 	}
 	code_jump(code, emit->out);
@@ -186,6 +191,12 @@ void emit_task(struct emit *emit)
 	const struct emit_machine *machine = emit->machine;
 	struct code *code = &emit->code;
 
+	if (emit->generation) {
+		code_map_value(code, BPF_REG_1, machine->control,
+			machine->points + emit->id - KERNEL_ID_TRACEPOINTS);
+		code_load(code, BPF_B, BPF_REG_1, BPF_REG_1, 0);
+		code_jump_if_imm(code, BPF_JNE, BPF_REG_1, emit->generation, emit->out);
+	}
 	code_map_value(code, BPF_REG_1, machine->control, machine->enabled);
 	code_load(code, BPF_B, BPF_REG_1, BPF_REG_1, 0);
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, EMIT_NOTHING, emit->out);
@@ -254,6 +265,19 @@ static void find_ring(struct emit *emit)
 	code_alu_imm(code, BPF_ADD, BPF_REG_2, emit->key);
 	code_call(code, BPF_FUNC_map_lookup_elem);
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, emit->out);
+}
+
+void emit_copy(struct emit *emit, int most)
+{
+	struct code *code = &emit->code;
+	int done = code_label(code);
+
+	for (int at = 0; at < most; at += 8) {
+		code_jump_if_imm(code, BPF_JLE, BPF_REG_2, at, done);
+		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_3, at);
+		code_store(code, BPF_DW, BPF_REG_4, at, BPF_REG_1);
+	}
+	code_place(code, done);
 }
 
 void emit_count_missed(struct emit *emit)

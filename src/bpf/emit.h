@@ -41,6 +41,8 @@ struct emit_machine {
 	const struct rings *rings;
 	int control;     /* an array map with one value, shared with the server, which has */
 	uint32_t enabled; /* at this offset a byte: enum emit_enabled */
+	/* at this offset a byte for each id of a tracepoint or function: the generation that records it */
+	uint32_t points;
 	int chosen; /* a map by thread, of a u32: enum emit_choice; -1 if there is none */
 	uint32_t own;    /* the server's process, in the first pid namespace */
 	int stacks;      /* a map for emit_stack.c: stacks before they are copied; -1 until it is needed */
@@ -51,6 +53,8 @@ struct emit_machine {
 	int regs_args[KERNEL_CALL_ARGS];
 	/* of a function: its arguments in registers, its result, and the stack pointer */
 	int regs_params[EMIT_PARAMS], regs_result, regs_sp;
+	bool links_tell; /* program_link_missed() */
+	bool memory_refused; /* programs may not read the kernel's memory (MACHINE_KERNEL_MEMORY) */
 };
 
 /*
@@ -71,8 +75,17 @@ struct emit {
 	int flags;    /* its flags, */
 	int seq, pos; /* and its number and position */
 	/* set before emit_task(): */
+	uint32_t id; /* of a program of a tracepoint or function, */
+	uint8_t generation; /* and its generation; 0 if it is none */
 	bool begins; /* the program is at the begin of what is recorded later */
-	const int *threads; /* fields of the context that name threads: one that is chosen is enough */
+	/*
+	 * Of a tracepoint where its record is: a register and an offset. That is the context, R6 and 0,
+	 * unless the program has made it on its stack. Then it is R10, since before Linux 6.8 the verifier
+	 * takes what is read of the stack by other registers for constants, and removes code as dead that
+	 * is not.
+	 */
+	int record, record_at;
+	const int *threads; /* fields of the record that name threads: one that is chosen is enough */
 	uint32_t thread_count;
 };
 
@@ -80,8 +93,8 @@ void emit_init(struct emit *emit, const struct emit_machine *machine);
 void emit_fini(struct emit *emit);
 
 /*
- * R8 = the task; the server's own threads go to the end, as all do while the switch above all is off,
- * and those that are not chosen if only chosen ones are recorded.
+ * R8 = the task; the server's own threads go to the end, as all do while the switch above all is off or
+ * another generation records, and those that are not chosen if only chosen ones are recorded.
  */
 void emit_task(struct emit *emit);
 /* Stores the time on the stack. */
@@ -91,6 +104,11 @@ void emit_now(struct emit *emit);
  * for KERNEL_RECORD_MAX. Without a ring of this CPU it goes to the end.
  */
 void emit_begin(struct emit *emit);
+/*
+ * Copies R2 bytes, at most `most`, from R3 to R4 in steps of 8, without a function of the kernel. R1 is lost;
+ * what is behind the bytes is copied up to the next multiple of 8.
+ */
+void emit_copy(struct emit *emit, int most);
 /* Counts an event as missed. */
 void emit_count_missed(struct emit *emit);
 

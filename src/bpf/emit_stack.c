@@ -122,7 +122,12 @@ void emit_stack_write(struct emit *emit, const struct emit_stack *stack)
 	code_mov(code, BPF_REG_1, BPF_REG_6);
 	code_alu(code, BPF_ADD, BPF_REG_6, BPF_REG_2);
 	code_alu_imm(code, BPF_ADD, BPF_REG_3, offsetof(struct place, addresses));
-	code_call(code, BPF_FUNC_probe_read_kernel);
+	if (emit->machine->memory_refused) {
+		code_mov(code, BPF_REG_4, BPF_REG_1);
+		emit_copy(emit, STACK_BYTES);
+	} else {
+		code_call(code, BPF_FUNC_probe_read_kernel);
+	}
 	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, stack->bytes);
 	code_alu_imm(code, BPF_RSH, BPF_REG_1, 3);
 	code_store(code, BPF_DW, BPF_REG_6, 0, BPF_REG_1);

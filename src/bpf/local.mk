@@ -6,6 +6,8 @@ libkpbpf_a_SOURCES = \
 	%D%/emit.c \
 	%D%/emit.h \
 	%D%/emit_stack.c \
+	%D%/function_way.c \
+	%D%/function_way.h \
 	%D%/machine.c \
 	%D%/machine.h \
 	%D%/map.c \
@@ -21,6 +23,8 @@ libkpbpf_a_SOURCES = \
 	%D%/record.h \
 	%D%/rings.c \
 	%D%/rings.h \
+	%D%/samples.c \
+	%D%/samples.h \
 	%D%/types.c \
 	%D%/types.h
 libkpbpf_a_CPPFLAGS = $(AM_CPPFLAGS) $(BPF_CFLAGS)

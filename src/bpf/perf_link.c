@@ -65,21 +65,6 @@ static int open_probe(const char *pmu, struct perf_event_attr *attr, int pid, bo
 	return perf_open(attr, pid, pid < 0 ? 0 : -1, fd);
 }
 
-int perf_link_kprobe(int program, const char *function, uint64_t offset, bool at_return, int *link,
-	struct err *err)
-{
-	struct perf_event_attr attr = { .kprobe_func = (uint64_t)(uintptr_t)function,
-		.probe_offset = offset };
-	int fd, ret = open_probe("kprobe", &attr, -1, at_return, &fd, err);
-
-	if (ret == -EOPNOTSUPP)
-		return ret;
-	if (ret)
-		return err_set(err, -ret, "the kernel does not probe the function '%s': %s", function,
-			strerror(-ret));
-	return finish(program, fd, link, err);
-}
-
 int perf_link_uprobe(int program, const char *path, uint64_t offset, uint64_t counter, bool at_return,
 	int pid,
 	int *link, struct err *err)
@@ -91,7 +76,7 @@ int perf_link_uprobe(int program, const char *path, uint64_t offset, uint64_t co
 	if (ret == -EOPNOTSUPP)
 		return ret;
 	if (ret)
-		return err_set(err, -ret, "the kernel does not probe '%s' at 0x%llx: %s", path,
+		return err_set(err, -ret, "the kernel does not probe the file at 0x%llx: %s",
 			(unsigned long long)offset, strerror(-ret));
 	return finish(program, fd, link, err);
 }

@@ -27,15 +27,9 @@ void perf_link_clock(uint64_t period_ns, struct perf_link_event *event);
 int perf_link_open(int program, const struct perf_link_event *event, int cpu, int *link, struct err *err);
 
 /*
- * A BPF_PROG_TYPE_KPROBE program at a function of the kernel, or at its return. -EOPNOTSUPP if this
- * kernel has no kprobes, -ENOENT, -EINVAL if the function can't be probed.
- */
-int perf_link_kprobe(int program, const char *function, uint64_t offset, bool at_return, int *link,
-	struct err *err);
-/*
- * The same at a place in a file, which all processes that map it reach: `offset` of the file. `counter`
- * is the offset of a semaphore of USDT, which is counted up while it is open, or 0. pid -1: all
- * processes.
+ * A BPF_PROG_TYPE_KPROBE program at a place in a file, which all processes that map it reach: `offset` of
+ * the file. `counter` is the offset of a semaphore of USDT, which is counted up while it is open, or 0. pid
+ * -1: all processes. -EOPNOTSUPP if this kernel has no uprobes.
  */
 int perf_link_uprobe(int program, const char *path, uint64_t offset, uint64_t counter, bool at_return,
 	int pid,

@@ -163,6 +163,7 @@ uint64_t pins_missed(int link)
 	struct bpf_link_info info = { 0 };
 	struct program_counts counts = { 0 };
 	__u32 bytes = sizeof(info);
+	uint64_t returns;
 	int program;
 
 	if (bpf_obj_get_info_by_fd(link, &info, &bytes))
@@ -173,5 +174,6 @@ uint64_t pins_missed(int link)
 	if (program_counts(program, &counts))
 		counts.missed = 0;
 	close(program);
-	return counts.missed;
+	(void)program_link_missed(link, &returns); /* 0 if it is not told */
+	return counts.missed + returns;
 }

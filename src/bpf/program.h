@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "bpf/code.h"
+#include "bpf/types.h"
 
 struct program_spec {
 	const char *name; /* at most 15 of [A-Za-z0-9_.], shown by bpftool */
@@ -42,6 +43,12 @@ int program_load(const struct program_spec *spec, const struct code *code, int *
 int program_attach_raw(int fd, const char *name, int *link, struct err *err);
 int program_attach_tracing(int fd, int *link, struct err *err);
 /*
+ * After an attach that returned `error`: whether to try again, for which it waits 10 ms; *tries is 0 at
+ * first. A tracepoint takes 64 programs and a function 38 (-E2BIG), and those that were detached leave some
+ * ms later, in particular pinned ones.
+ */
+bool program_waits_for_room(int error, unsigned int *tries);
+/*
  * A classic tracepoint (BPF_PROG_TYPE_TRACEPOINT) by its number in tracefs, on all CPUs: the link is a
  * perf event.
  */
@@ -51,8 +58,16 @@ int program_attach_tracepoint(int fd, uint64_t id, int *link, struct err *err);
  * registers: by a perf event (needs CONFIG_KPROBE_EVENTS), or, for a program that was loaded with
  * BPF_TRACE_KPROBE_MULTI, by ftrace (Linux 5.18 with CONFIG_FPROBE).
  */
-int program_attach_kprobe(int fd, const char *function, bool is_return, int *link, struct err *err);
-int program_attach_kprobe_multi(int fd, const char *function, bool is_return, int *link, struct err *err);
+int program_attach_kprobe(int fd, const char *function, uint64_t offset, bool is_return, int *link,
+	struct err *err);
+/* Several functions by one link: all or none. */
+struct program_functions {
+	const char *const *names;
+	const uint64_t *cookies; /* what get_attach_cookie gives at each; NULL: 0 */
+	uint32_t count;
+};
+int program_attach_kprobe_multi(int fd, const struct program_functions *functions, bool is_return, int *link,
+	struct err *err);
 /* The program runs at each sample of the perf event, which stays the caller's, until both are closed. */
 int program_attach_perf(int fd, int perf_event, struct err *err);
 
@@ -64,12 +79,22 @@ int program_attach_list(int fd, int *link, struct err *err);
 int program_open_list(int link, int *fd);
 
 struct program_counts {
-	uint64_t missed;  /* times that it did not run, since it was running on that CPU (Linux 5.12) */
+	uint64_t missed;  /* times that it did not run, since it was running on that CPU */
+	bool knows_missed; /* the kernel counts them (Linux 5.12) */
 	uint64_t run_ns;  /* 0 unless the kernel's statistics are on */
 	uint64_t run_count;
 };
 
 int program_counts(int fd, struct program_counts *counts);
+
+/*
+ * The kernel finds a call again at its return only for a number of calls at a time that it chooses
+ * (kretprobes, ftrace): further ones it leaves out, and counts them by link. A link of another kind has none.
+ * -EOPNOTSUPP: this kernel does not tell it, as before Linux 6.7; program_link_tells() knows that before
+ * there is a link. `types` may be NULL.
+ */
+int program_link_missed(int link, uint64_t *missed);
+bool program_link_tells(const struct types *types);
 /* Whether the kernel measures run_ns and run_count: on until the descriptor is closed. */
 int program_measure(int *fd);
 

@@ -377,6 +377,26 @@ int types_field_of(const struct types *types, const char *structure, const char 
 	return types_field(types, type, path, field, err);
 }
 
+int types_offset(const struct types *types, const char *structure, const char *path, int *offset,
+	struct err *err)
+{
+	struct types_field field;
+
+	if (types_field_of(types, structure, path, &field, NULL))
+		return err_set(err, EOPNOTSUPP, "this kernel has no field %s.%s", structure, path);
+	*offset = (int)field.offset;
+	return 0;
+}
+
+int types_offsets(const struct types *types, const struct types_row *rows, size_t count, struct err *err)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < count && !ret; i++)
+		ret = types_offset(types, rows[i].structure, rows[i].path, rows[i].offset, err);
+	return ret;
+}
+
 int types_field_at(const struct types *types, uint32_t structure, uint32_t index, const char **name,
 	struct types_field *field)
 {
@@ -437,6 +457,15 @@ int types_function(const struct types *types, const char *name, struct types_fun
 		return -ENOENT;
 	function->type = id;
 	return describe_params(types, type_at(types, id)->type, 0, function);
+}
+
+uint32_t types_slot(const struct types_function *function, uint32_t param)
+{
+	uint32_t words = 0;
+
+	for (uint32_t i = 0; i < param && i < function->count; i++)
+		words += function->params[i].value.bytes > 8 ? 2 : 1;
+	return words;
 }
 
 /* btf_trace_NAME is a typedef of a pointer to the prototype; its first parameter is the caller's. */

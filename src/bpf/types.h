@@ -12,6 +12,7 @@
 #define KPROFS_BPF_TYPES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -90,6 +91,15 @@ int types_field(const struct types *types, uint32_t structure, const char *path,
 /* The same for a struct by its name. */
 int types_field_of(const struct types *types, const char *structure, const char *path,
 	struct types_field *field, struct err *err);
+/* The offset alone of a field that a program needs: -EOPNOTSUPP with the sentence. */
+int types_offset(const struct types *types, const char *structure, const char *path, int *offset,
+	struct err *err);
+/* Those of several fields. */
+struct types_row {
+	const char *structure, *path;
+	int *offset;
+};
+int types_offsets(const struct types *types, const struct types_row *rows, size_t count, struct err *err);
 /* The named fields of a struct in order, without those of structs within: -ENOENT behind the last. */
 int types_field_at(const struct types *types, uint32_t structure, uint32_t index, const char **name,
 	struct types_field *field);
@@ -109,6 +119,8 @@ struct types_function {
 
 /* A function of the kernel. -ENOENT: there is no such one, -E2BIG: it has too many parameters. */
 int types_function(const struct types *types, const char *name, struct types_function *function);
+/* The 8-byte words before a parameter, or the result at `count`: a struct may have two. */
+uint32_t types_slot(const struct types_function *function, uint32_t param);
 /*
  * The arguments of a tracepoint, by its name without the subsystem, as a raw tracepoint has them in its
  * context, 8 bytes each. Names are those of __traceiter_NAME, "" on kernels without these.

@@ -72,6 +72,9 @@ static const struct decode_layout layouts[] = {
 	[KPROF_REC_CPU_TIMES] = { sizeof(struct kprof_rec_cpu_times), TAIL_NONE, "88488888" },
 	[KPROF_REC_FILE_ID] = { sizeof(struct kprof_rec_file_id), TAIL_DETAILS, "888444" },
 	[KPROF_REC_AWAY] = { sizeof(struct kprof_rec_away), TAIL_WAKER, "8422884448" },
+	/* single bytes: no byte order */
+	[KPROF_REC_HOST] = { sizeof(struct kprof_rec_host), TAIL_TEXT, "" },
+	[KPROF_REC_USER] = { sizeof(struct kprof_rec_user), TAIL_NONE, "844" },
 };
 
 static const struct decode_layout *find_layout(uint64_t type)
@@ -382,6 +385,15 @@ static int set_byte_order(struct decoder *decoder, const uint8_t *payload)
 	return 0;
 }
 
+static const char *name_event(const struct decode_record *record)
+{
+	const bool is_default = strcmp(record->text, DECODE_EVENT_DEFAULT) == 0;
+
+	if (!is_default)
+		return record->text;
+	return record->event.flags & KPROF_EVENT_FALLBACK ? "cpu-clock" : "cycles";
+}
+
 /* Reads what records have after their string, if they are long enough. */
 static void read_after_text(struct decode_record *record, const uint8_t *bytes, size_t size)
 {
@@ -390,6 +402,7 @@ static void read_after_text(struct decode_record *record, const uint8_t *bytes, 
 	} else if (record->type == KPROF_REC_EVENT) {
 		const bool there = size >= sizeof(record->configs);
 
+		record->event_name = name_event(record);
 		record->configs.config1 = there ? load_u64(bytes, record->swap) : 0;
 		record->configs.config2 = there ? load_u64(bytes + 8, record->swap) : 0;
 	} else if (record->type == KPROF_REC_KERNEL_MMAP) {
@@ -461,6 +474,7 @@ static const char *read_payload(struct decoder *decoder, struct decode_record *r
 
 	record->known = layout != NULL;
 	record->text = NULL;
+	record->event_name = NULL;
 	record->bytes = NULL;
 	record->writer_pid = 0;
 	if (!layout)

@@ -79,12 +79,16 @@ struct decode_record {
 		struct kprof_rec_file_id file_id;
 		struct kprof_rec_cpu_times cpu_times;
 		struct kprof_rec_away away;
+		struct kprof_rec_host host;
+		struct kprof_rec_user user;
 	};
-	const char *text;     /* 3, 4, 64, 67, 71, 75, 78: the string after the head, with its NUL */
+	const char *text;     /* 3, 4, 64, 67, 71, 75, 78, 80: the string after the head, with its NUL */
 	/* 1, 2, 78: the frames, for decode_frame(); 70: the build-id; 74: for the functions below */
 	const uint8_t *bytes;
 	struct kprof_rec_event_configs configs; /* 64; 0 if the capture does not have them */
 	struct decode_file file; /* 76 */
+	/* 64: the text; of the event `default` what it stood for: cycles or cpu-clock */
+	const char *event_name;
 	uint32_t writer_pid;  /* 71: the process that wrote the capture; 0 if not known */
 	bool swap;
 };
@@ -112,6 +116,9 @@ void decode_init_pread(struct decoder *decoder, int fd, off_t begin);
 void decode_seal(int fd);
 
 void decode_fini(struct decoder *decoder);
+
+/* The event for which the machine chose one: kpctl's `event default`. */
+#define DECODE_EVENT_DEFAULT "default"
 
 /*
  * The next record. Its pointers are valid until the next call.

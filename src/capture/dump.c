@@ -196,16 +196,21 @@ static void put_fork(const struct decode_record *r, GString *out)
 	append_u64(out, "parent_tid", r->fork.parent_tid);
 }
 
+static void append_id(GString *out, const char *key, const uint8_t *id, size_t length)
+{
+	size_t i;
+
+	g_string_append_printf(out, " %s=", key);
+	for (i = 0; i < length; i++)
+		g_string_append_printf(out, "%02x", id[i]);
+}
+
 static void put_build_id(const struct decode_record *r, GString *out)
 {
-	uint8_t i;
-
 	append_u64(out, "time", r->build_id.time_ns);
 	append_pid(out, r->build_id.pid, "kernel");
 	append_hex(out, "addr", r->build_id.addr);
-	g_string_append(out, " id=");
-	for (i = 0; i < r->build_id.length; i++)
-		g_string_append_printf(out, "%02x", r->bytes[i]);
+	append_id(out, "id", r->bytes, r->build_id.length);
 }
 
 static void put_file_id(const struct decode_record *r, GString *out)
@@ -270,6 +275,20 @@ static void put_cpu_times(const struct decode_record *r, GString *out)
 	append_u64(out, "steal", r->cpu_times.steal_ns);
 }
 
+static void put_host(const struct decode_record *r, GString *out)
+{
+	append_id(out, "machine", r->host.machine_id, KPROF_HOST_ID_BYTES);
+	append_id(out, "boot", r->host.boot_id, KPROF_HOST_ID_BYTES);
+	append_text(out, "name", r->text);
+}
+
+static void put_user(const struct decode_record *r, GString *out)
+{
+	append_u64(out, "time", r->user.time_ns);
+	append_u64(out, "pid", r->user.pid);
+	append_u64(out, "uid", r->user.uid);
+}
+
 static const struct {
 	enum kprof_record_type type;
 	const char *name;
@@ -294,6 +313,8 @@ static const struct {
 	{ KPROF_REC_FILE_ID, "file_id", put_file_id },
 	{ KPROF_REC_CPU_TIMES, "cpu_times", put_cpu_times },
 	{ KPROF_REC_AWAY, "away", put_away },
+	{ KPROF_REC_HOST, "host", put_host },
+	{ KPROF_REC_USER, "user", put_user },
 };
 
 void dump_record(const struct decode_record *record, GString *out)

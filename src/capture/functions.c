@@ -8,6 +8,8 @@
 #include "capture/table.h"
 #include "symbolizer/remote.h"
 
+#define UNKNOWN "[unknown]"
+
 /* ---- source of symbols ----------------------------------------------------------------------- */
 
 struct symbols *functions_open_symbols(const struct helpers_options *options)
@@ -94,10 +96,14 @@ static void name_place(struct functions_builder *b, uint32_t i)
 	const struct symbols_place *found = &b->functions->places[i];
 	const char *path = path_of(b, place->file);
 
-	b->functions->of_place[i] =
-		found->count ? intern_function(b, found->frames[found->count - 1].function, path,
-				       true, false)
-			     : intern_unresolved(b, place, path, found);
+	if (place->text)
+		b->functions->of_place[i] = intern_function(b, *place->text ? place->text : UNKNOWN, path,
+			true, false);
+	else if (found->count)
+		b->functions->of_place[i] = intern_function(b,
+			found->frames[found->count - 1].function, path, true, false);
+	else
+		b->functions->of_place[i] = intern_unresolved(b, place, path, found);
 	intern_inlined(b, i, path);
 }
 
@@ -132,7 +138,7 @@ const char *functions_unresolved_name(
 	g_autofree char *base = NULL, *name = NULL;
 
 	if (*function->file == '\0' || strcmp(function->file, "-") == 0)
-		return "[unknown]";
+		return UNKNOWN;
 	base = g_path_get_basename(function->file);
 	name = g_strdup_printf(*base == '[' ? "%s%s" : "[%s%s]", base,
 		function->replaced ? " replaced" : "");

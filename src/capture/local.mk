@@ -13,7 +13,9 @@ libcapture_a_SOURCES = \
 	%D%/processes_find.c \
 	%D%/processes_state.h \
 	%D%/profile.c %D%/profile.h \
+	%D%/profile_frames.c %D%/profile_frames.h \
 	%D%/profile_places.c %D%/profile_places.h \
+	%D%/profile_wakers.c %D%/profile_wakers.h \
 	%D%/stacks.c %D%/stacks.h \
 	%D%/process_filter.c %D%/process_filter.h \
 	%D%/query.c %D%/query.h \

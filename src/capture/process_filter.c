@@ -25,6 +25,8 @@ struct process_filter {
 	GArray *births;      /* struct process_filter_birth; sorted by time by the first match */
 	GHashTable *lives;   /* pid -> GArray of its births, sorted; made by the first match */
 	GHashTable *members; /* pids that belong at some time */
+	GHashTable *woken;   /* waker -> GHashTable of the pids that it woke */
+	GHashTable *wakers;  /* pids that woke members, and their ancestors; made by the first match */
 	GHashTable *events;  /* numbers of events that this run samples, loses or defines */
 	uint64_t earlier_run_ns; /* when the last run before `begin` started */
 	GHashTable *earlier; /* numbers of events defined before `begin`, so not new in this run */
@@ -34,6 +36,11 @@ struct process_filter {
 static void free_array(gpointer array)
 {
 	g_array_free(array, TRUE);
+}
+
+static void free_table(gpointer table)
+{
+	g_hash_table_destroy(table);
 }
 
 struct process_filter *process_filter_create(uint32_t root, uint64_t begin)
@@ -47,6 +54,8 @@ struct process_filter *process_filter_create(uint32_t root, uint64_t begin)
 	filter->threads = g_hash_table_new(NULL, NULL);
 	pair_map_init(&filter->tasks);
 	filter->members = g_hash_table_new(NULL, NULL);
+	filter->woken = g_hash_table_new_full(NULL, NULL, NULL, free_table);
+	filter->wakers = g_hash_table_new(NULL, NULL);
 	filter->events = g_hash_table_new(NULL, NULL);
 	filter->earlier = g_hash_table_new(NULL, NULL);
 	return filter;
@@ -63,6 +72,8 @@ void process_filter_destroy(struct process_filter *filter)
 	g_hash_table_destroy(filter->threads);
 	pair_map_fini(&filter->tasks);
 	g_hash_table_destroy(filter->members);
+	g_hash_table_destroy(filter->woken);
+	g_hash_table_destroy(filter->wakers);
 	g_hash_table_destroy(filter->events);
 	g_hash_table_destroy(filter->earlier);
 	g_free(filter);
@@ -103,6 +114,20 @@ void process_filter_begin_at(struct process_filter *filter, uint64_t time_ns)
 	filter->from_ns = time_ns;
 }
 
+static void learn_waker(struct process_filter *filter, const struct kprof_rec_away *away)
+{
+	const gpointer waker = GUINT_TO_POINTER(away->waker_pid);
+	GHashTable *pids = g_hash_table_lookup(filter->woken, waker);
+
+	if (away->waker_pid >= KPROF_PID_GONE)
+		return;
+	if (!pids) {
+		pids = g_hash_table_new(NULL, NULL);
+		g_hash_table_insert(filter->woken, waker, pids);
+	}
+	add_number(pids, away->pid);
+}
+
 void process_filter_learn(struct process_filter *filter, const struct decode_record *record)
 {
 	const struct kprof_rec_fork *fork = &record->fork;
@@ -140,6 +165,10 @@ void process_filter_learn(struct process_filter *filter, const struct decode_rec
 		/* no TASK is written for a process of which only the first thread was seen */
 		if (has_number(filter->threads, record->trace.pid))
 			add_number(filter->members, record->trace.pid);
+		break;
+	case KPROF_REC_AWAY:
+		if (!before)
+			learn_waker(filter, &record->away);
 		break;
 	case KPROF_REC_LOST:
 		if (!before)
@@ -217,6 +246,40 @@ static void find_members(struct process_filter *filter)
 	filter->counts.processes = g_hash_table_size(filter->members);
 }
 
+static bool has_member(const struct process_filter *filter, GHashTable *pids)
+{
+	GHashTableIter iter;
+	gpointer pid;
+
+	g_hash_table_iter_init(&iter, pids);
+	while (g_hash_table_iter_next(&iter, &pid, NULL))
+		if (g_hash_table_contains(filter->members, pid))
+			return true;
+	return false;
+}
+
+/* Ancestors too: a process has the name and the mappings of its parent until it changes them. */
+static void find_wakers(struct process_filter *filter)
+{
+	GQueue left = G_QUEUE_INIT;
+	GHashTableIter iter;
+	gpointer pid, pids;
+
+	g_hash_table_iter_init(&iter, filter->woken);
+	while (g_hash_table_iter_next(&iter, &pid, &pids))
+		if (has_member(filter, pids) && g_hash_table_add(filter->wakers, pid))
+			g_queue_push_tail(&left, pid);
+	while (!g_queue_is_empty(&left)) {
+		const GArray *lives = g_hash_table_lookup(filter->lives, g_queue_pop_head(&left));
+
+		for (guint i = 0; lives && i < lives->len; i++) {
+			pid = GUINT_TO_POINTER(g_array_index(lives, struct process_filter_birth, i).parent);
+			if (g_hash_table_add(filter->wakers, pid))
+				g_queue_push_tail(&left, pid);
+		}
+	}
+}
+
 /* ---- which records --------------------------------------------------------------------------- */
 
 /* Whether the task that runs there is one of the threads. */
@@ -273,15 +336,18 @@ static bool count_loss(struct process_filter *filter, const struct kprof_rec_los
 static bool matches_task(const struct process_filter *filter, uint32_t pid)
 {
 	return filter->root == KPROF_PID_KERNEL || pid == KPROF_PID_KERNEL ||
-	       g_hash_table_contains(filter->members, GUINT_TO_POINTER(pid));
+	       g_hash_table_contains(filter->members, GUINT_TO_POINTER(pid)) ||
+	       g_hash_table_contains(filter->wakers, GUINT_TO_POINTER(pid));
 }
 
 bool process_filter_matches(struct process_filter *filter, const struct decode_record *record)
 {
 	const bool before = record->offset < filter->begin;
 
-	if (!filter->lives)
+	if (!filter->lives) {
 		find_members(filter);
+		find_wakers(filter);
+	}
 	switch (record->type) {
 	case KPROF_REC_KERN_TRACE:
 	case KPROF_REC_USER_TRACE:
@@ -311,6 +377,8 @@ bool process_filter_matches(struct process_filter *filter, const struct decode_r
 		return matches_task(filter, record->new_process.pid);
 	case KPROF_REC_COMM:
 		return matches_task(filter, record->comm.pid);
+	case KPROF_REC_USER:
+		return matches_task(filter, record->user.pid);
 	case KPROF_REC_FORK:
 	case KPROF_REC_EXIT:
 		return matches_task(filter, record->fork.pid);

@@ -5,7 +5,8 @@
  * It takes two passes over the records, since a process may be announced after its child:
  * process_filter_learn() reads the forks, then process_filter_matches() decides for each record.
  * Records that the remaining samples need are kept: the kernel's mappings, events, periods,
- * threads. Every loss is kept too, since it is not known which process the lost samples were of.
+ * threads, and what is known of processes that woke others, for the stacks of wakers. Every loss is
+ * kept too, since it is not known which process the lost samples were of.
  *
  * A pid belongs to the filter while its last FORK came from a process that belonged at that time.
  * One thread at a time.

@@ -15,6 +15,7 @@ struct processes *processes_create(void)
 	p->processes = g_array_new(FALSE, FALSE, sizeof(struct processes_process));
 	p->births = g_array_new(FALSE, FALSE, sizeof(struct processes_birth));
 	p->names = g_array_new(FALSE, FALSE, sizeof(struct processes_name));
+	p->users = g_array_new(FALSE, FALSE, sizeof(struct processes_user));
 	p->lives = g_array_new(FALSE, FALSE, sizeof(struct processes_life));
 	p->mappings = g_array_new(FALSE, FALSE, sizeof(struct mapindex_mapping));
 	p->labels = g_array_new(FALSE, FALSE, sizeof(struct processes_label));
@@ -37,6 +38,7 @@ void processes_destroy(struct processes *p)
 	g_array_free(p->processes, TRUE);
 	g_array_free(p->births, TRUE);
 	g_array_free(p->names, TRUE);
+	g_array_free(p->users, TRUE);
 	g_array_free(p->lives, TRUE);
 	g_array_free(p->mappings, TRUE);
 	g_array_free(p->labels, TRUE);
@@ -197,6 +199,17 @@ void processes_add_name(struct processes *p, uint32_t section,
 	g_array_append_val(p->names, name);
 }
 
+void processes_add_user(struct processes *p, uint32_t section, const struct kprof_rec_user *record)
+{
+	const struct processes_user user = {
+		.time_ns = record->time_ns,
+		.process = processes_intern(p, section, record->pid),
+		.uid = record->uid,
+	};
+
+	g_array_append_val(p->users, user);
+}
+
 void processes_add_fork(struct processes *p, uint32_t section, const struct kprof_rec_fork *fork)
 {
 	struct processes_birth birth = { .time_ns = fork->time_ns };
@@ -227,6 +240,13 @@ static int compare_births(const void *a, const void *b)
 static int compare_names(const void *a, const void *b)
 {
 	const struct processes_name *x = a, *y = b;
+
+	return compare_keys(x->process, x->time_ns, y->process, y->time_ns);
+}
+
+static int compare_users(const void *a, const void *b)
+{
+	const struct processes_user *x = a, *y = b;
 
 	return compare_keys(x->process, x->time_ns, y->process, y->time_ns);
 }
@@ -474,7 +494,7 @@ void processes_make_lives(struct processes *p, uint32_t process, guint first, gu
 /* The arrays are sorted by process and time, and so are the lives: one pass assigns them. */
 static void assign_spans(struct processes *p)
 {
-	guint name = 0, mapping = 0, birth = 0, process, i;
+	guint name = 0, user = 0, mapping = 0, birth = 0, process, i;
 
 	for (process = 0; process < p->processes->len; process++) {
 		struct processes_process *owner = AT(p->processes, processes_process, process);
@@ -489,6 +509,10 @@ static void assign_spans(struct processes *p)
 			AT(p->names, processes_name, name)->process == process)
 			name++;
 		owner->names.count = name - owner->names.first;
+		owner->users.first = user;
+		while (user < p->users->len && AT(p->users, processes_user, user)->process == process)
+			user++;
+		owner->users.count = user - owner->users.first;
 	}
 	for (i = 0; i < p->lives->len; i++) {
 		struct processes_life *life = AT(p->lives, processes_life, i);
@@ -515,6 +539,7 @@ void processes_finish(struct processes *p)
 	/* g_array_sort is stable: entries of the same time stay in the order of the stream */
 	g_array_sort(p->births, compare_births);
 	g_array_sort(p->names, compare_names);
+	g_array_sort(p->users, compare_users);
 	g_array_sort(p->mappings, compare_mappings);
 	assign_spans(p);
 }
@@ -531,6 +556,7 @@ size_t processes_bytes(const struct processes *p)
 		2 * (sizeof(uint64_t) + sizeof(size_t));
 
 	return p->mappings->len * mapping + p->names->len * sizeof(struct processes_name) +
+	       p->users->len * sizeof(struct processes_user) +
 	       p->births->len * (sizeof(struct processes_birth) + sizeof(struct processes_life)) +
 	       p->processes->len *
 		       (sizeof(struct processes_process) + sizeof(struct processes_life) + slot) +

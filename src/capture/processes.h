@@ -83,6 +83,7 @@ void processes_add_program(struct processes *processes, uint32_t section,
 	const struct kprof_rec_new_process *new_process, const char *path);
 void processes_add_name(struct processes *processes, uint32_t section,
 	const struct kprof_rec_comm *comm, const char *name);
+void processes_add_user(struct processes *processes, uint32_t section, const struct kprof_rec_user *user);
 void processes_add_fork(struct processes *processes, uint32_t section,
 	const struct kprof_rec_fork *fork);
 
@@ -131,11 +132,22 @@ const char *processes_thread_name(const struct processes *processes, uint32_t li
 /* The path of the program of that life, or of its nearest ancestor with one; NULL if it is not known. */
 const char *processes_program(const struct processes *processes, uint32_t life);
 
+#define PROCESSES_NO_USER UINT32_MAX
+
+/*
+ * The real user at this time: the last one announced (USER), otherwise the parent's, otherwise the first
+ * later one; PROCESSES_NO_USER if none was announced.
+ */
+uint32_t processes_user(const struct processes *processes, uint32_t life, uint64_t time);
+
 /*
  * Whether the pid is that of this life, or of a process that it descends from as far as forks were
  * announced.
  */
 bool processes_descends_from(const struct processes *processes, uint32_t life, uint32_t pid);
+
+/* The section of the capture in which a life is. */
+uint32_t processes_section(const struct processes *processes, uint32_t life);
 
 uint32_t processes_pid(const struct processes *processes, uint32_t life);
 

@@ -223,6 +223,43 @@ static uint32_t life_before(const struct processes *p, uint32_t i)
 	return i > AT(p->processes, processes_process, life->process)->lives.first ? i - 1 : NONE;
 }
 
+static bool is_user_by(const void *user, const void *time)
+{
+	return ((const struct processes_user *)user)->time_ns <= *(const uint64_t *)time;
+}
+
+/* The users of a process, and how many of them it had by a time. */
+static const struct processes_user *find_users(
+	const struct processes *p, const struct processes_life *life, uint64_t time, size_t *known,
+	size_t *count)
+{
+	const struct processes_span *span = &AT(p->processes, processes_process, life->process)->users;
+	const struct processes_user *users = AT(p->users, processes_user, span->first);
+
+	*count = span->count;
+	*known = bisect(users, span->count, sizeof(*users), is_user_by, &time);
+	return users;
+}
+
+uint32_t processes_user(const struct processes *p, uint32_t first, uint64_t time)
+{
+	uint32_t later = PROCESSES_NO_USER, i = first, depth;
+
+	for (depth = 0; i != NONE && depth < ANCESTORS_MAX; depth++) {
+		const struct processes_life *life = AT(p->lives, processes_life, i);
+		size_t known, count;
+		const struct processes_user *users = find_users(p, life, time, &known, &count);
+
+		if (known && users[known - 1].time_ns >= life->start)
+			return users[known - 1].uid;
+		if (later == PROCESSES_NO_USER && known < count && users[known].time_ns < life->end)
+			later = users[known].uid;
+		time = life->start;
+		i = life_before(p, i); /* a process keeps its user when it starts another program */
+	}
+	return later;
+}
+
 bool processes_descends_from(const struct processes *p, uint32_t first, uint32_t pid)
 {
 	uint32_t i = first, depth;
@@ -233,6 +270,12 @@ bool processes_descends_from(const struct processes *p, uint32_t first, uint32_t
 		i = life_before(p, i);
 	}
 	return false;
+}
+
+uint32_t processes_section(const struct processes *p, uint32_t life)
+{
+	return AT(p->processes, processes_process, AT(p->lives, processes_life, life)->process)
+		->section;
 }
 
 uint32_t processes_pid(const struct processes *p, uint32_t life)

@@ -32,6 +32,7 @@ struct processes_process {
 	uint32_t pid;
 	struct processes_span lives;
 	struct processes_span names;
+	struct processes_span users;
 	const char *jitdump; /* path of the jitdump that it mapped last, or NULL */
 };
 
@@ -62,6 +63,12 @@ struct processes_name {
 	const char *text;
 };
 
+struct processes_user {
+	uint64_t time_ns;
+	uint32_t process;
+	uint32_t uid;
+};
+
 /* Used while mappings are added: their paths, build-ids and files, in the same order. */
 struct processes_label {
 	const char *path;
@@ -84,7 +91,7 @@ struct processes {
 	GArray *processes; /* struct process */
 	struct table process_table;
 	GHashTable *threads; /* process << 32 | tid -> the last name of a thread that is not the first */
-	GArray *births, *names, *lives;
+	GArray *births, *names, *users, *lives;
 	GArray *mappings; /* struct mapindex_mapping; file is an index of labels until sorted */
 	GArray *labels, *announced;
 	struct table announced_table;

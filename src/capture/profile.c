@@ -9,7 +9,9 @@
 #include "base/strhash.h"
 #include "base/units.h"
 #include "capture/pair_map.h"
+#include "capture/profile_frames.h"
 #include "capture/table.h"
+#include "sys/host.h"
 
 /* The server's name, which identifies it if the capture does not have its pid. */
 #define SERVER_NAME "kprofs"
@@ -44,13 +46,15 @@ struct profile_loader {
 	struct pair_map throttled; /* cpu, number -> since when */
 	struct kprof_rec_away away; /* the last one, */
 	bool has_away;		    /* if its sample is next */
+	GHashTable *machines;	    /* by the pointer of a host's name the machine-id of the first one */
 	GHashTable *away_names;	    /* by the pointer of the name without the suffix */
 	struct table event_table, cell_table;
 	struct profile_places *places;
 	uint64_t first_ns, last_ns; /* of this section's samples */
 	bool sampled;		    /* this section has samples */
 	uint8_t cpus[CPUS_MAX / 8];
-	uint32_t stack[UINT16_MAX]; /* places of the current sample */
+	struct profile_frames frames; /* of the current sample */
+	struct profile_wakers wakers;
 };
 
 /* ---- sections -------------------------------------------------------------------------------- */
@@ -107,6 +111,7 @@ static size_t count_bytes(const struct profile *p)
 		p->cells->len * (sizeof(struct profile_cell) + SLOT_BYTES) +
 		p->stacks.nodes->len * (sizeof(struct stacks_node) + SLOT_BYTES) +
 		p->events->len * sizeof(struct profile_event) +
+		p->wakers->len * (sizeof(struct profile_waker) + SLOT_BYTES) +
 		(p->moments ? p->moments->len * sizeof(struct profile_moment) : 0) +
 		processes_bytes(p->processes);
 }
@@ -132,6 +137,31 @@ static void take_clock(struct profile_loader *l, const struct decode_record *r)
 	if (l->writers->len <= l->section)
 		g_array_set_size(l->writers, l->section + 1); /* cleared */
 	g_array_index(l->writers, uint32_t, l->section) = r->writer_pid;
+}
+
+/* Of machines with the same name all but the first have their machine-id behind it. */
+static void take_host(struct profile_loader *l, const struct decode_record *r)
+{
+	GPtrArray *hosts = l->profile->hosts;
+	char id[2 * KPROF_HOST_ID_BYTES + 1];
+	const char *name, *known;
+	g_autofree char *both = NULL;
+
+	if (!*r->text)
+		return;
+	name = g_string_chunk_insert_const(l->profile->strings, r->text);
+	host_format_id(r->host.machine_id, id);
+	known = g_hash_table_lookup(l->machines, name);
+	if (!known) {
+		g_hash_table_insert(l->machines, (gpointer)name,
+			g_string_chunk_insert_const(l->profile->strings, id));
+	} else if (strcmp(known, id) != 0) {
+		both = g_strdup_printf("%s %s", name, id);
+		name = g_string_chunk_insert_const(l->profile->strings, both);
+	}
+	if (hosts->len <= l->section)
+		g_ptr_array_set_size(hosts, (gint)l->section + 1); /* with NULL */
+	hosts->pdata[l->section] = (gpointer)name;
 }
 
 static void learn_file_id(struct processes *p, uint32_t section, const struct decode_record *r)
@@ -173,6 +203,9 @@ void profile_learn(struct processes *p, uint32_t section, const struct decode_re
 	case KPROF_REC_FORK:
 		processes_add_fork(p, section, &r->fork);
 		break;
+	case KPROF_REC_USER:
+		processes_add_user(p, section, &r->user);
+		break;
 	default:
 		break;
 	}
@@ -201,6 +234,8 @@ static int read_processes(struct profile_loader *l, struct decoder *decoder, str
 		enter_record(l, &record);
 		if (record.type == KPROF_REC_CLOCK)
 			take_clock(l, &record);
+		else if (record.type == KPROF_REC_HOST)
+			take_host(l, &record);
 		profile_learn(l->profile->processes, l->section, &record);
 	}
 	if (ret == -ENOMEM)
@@ -254,12 +289,15 @@ static uint32_t find_event(struct profile_loader *l, uint64_t number)
 
 static void take_event(struct profile_loader *l, const struct decode_record *r)
 {
-	uint32_t event = intern_event(l, r->text);
+	uint32_t event = intern_event(l, r->event_name);
+	const uint32_t before = event_at(l, event)->flags;
 
+	/* runs with `default` and with the event that it stands for are one event: it is what any was */
+	event_at(l, event)->is_default |= strcmp(r->text, DECODE_EVENT_DEFAULT) == 0;
 	event_at(l, event)->perf_type = r->event.perf_type;
 	event_at(l, event)->config = r->event.config;
 	event_at(l, event)->rate = r->event.rate;
-	event_at(l, event)->flags = r->event.flags;
+	event_at(l, event)->flags = r->event.flags | (before & KPROF_EVENT_FALLBACK);
 	pair_map_set(&l->numbers, 0, r->event.number, event);
 }
 
@@ -300,56 +338,25 @@ static uint64_t find_period(const struct profile_loader *l, const struct kprof_r
 
 /* ---- second pass: samples -------------------------------------------------------------------- */
 
-/*
- * Whether a return address is outside of all code: a program without frame pointers has other
- * values where the kernel expects return addresses. Memory of a JIT is in a mapping like all
- * executable memory. If no mapping of the process is known, the address is taken for code.
- */
-static bool is_no_code(struct profile_loader *l, uint32_t place, uint32_t life)
-{
-	return profile_place(l->profile, place)->file == PROCESSES_NONE &&
-		processes_has_mappings(l->profile->processes, life);
-}
-
-/*
- * The stack of a sample as a node. The first address in the kernel, and the first in user space, is
- * the instruction pointer. The others are return addresses, which may be after the end of the
- * calling function: one less is in the call. A return address in user space that is outside of code
- * ends the stack: what follows is no caller either. A program marks the end of its stack with 0.
- */
+/* The stack of a sample as a node. */
 static uint32_t take_stack(struct profile_loader *l, const struct decode_record *r, uint32_t life,
 	struct profile_event *event)
 {
-	bool user = r->type == KPROF_REC_USER_TRACE, innermost = true, caller;
-	uint32_t node = STACKS_ROOT, n = 0;
-	uint16_t i;
+	const struct profile_frames_task task = {
+		.places = l->places,
+		.list = l->profile->places,
+		.processes = l->profile->processes,
+		.section = l->section,
+		.life = life,
+		.time_ns = r->trace.time_ns,
+	};
+	uint32_t node = STACKS_ROOT, n;
 
-	for (i = 0; i < r->trace.num_traces; i++) {
-		uint64_t address = decode_frame(r, i);
-
-		if (address == KPROF_CONTEXT_USER) {
-			user = true;
-			innermost = true;
-			continue;
-		}
-		caller = !innermost;
-		if (user && caller && !address)
-			break;
-		if (caller && address)
-			address--;
-		innermost = false;
-		l->stack[n] = profile_places_find(l->places, user ? life : l->section, !user, address,
-			r->trace.time_ns);
-		if (user && caller && is_no_code(l, l->stack[n], life)) {
-			event->cut_stacks++;
-			break;
-		}
-		n++;
-		if (l->leaves)
-			break;
-	}
-	while (n)
-		node = stacks_push(&l->profile->stacks, node, l->stack[--n]);
+	profile_frames_read(&l->frames, &task, r, r->trace.num_traces, r->type == KPROF_REC_USER_TRACE,
+		l->leaves);
+	event->cut_stacks += l->frames.cut;
+	for (n = l->frames.count; n > 0;)
+		node = stacks_push(&l->profile->stacks, node, l->frames.places[--n]);
 	return node;
 }
 
@@ -385,9 +392,10 @@ static bool is_own(const struct profile_loader *l, uint32_t pid, const char *nam
 	return writer ? pid == writer : strcmp(name, SERVER_NAME) == 0;
 }
 
-static void note_moment(struct profile_loader *l, uint64_t time, uint64_t weight, uint32_t cell)
+static void note_moment(struct profile_loader *l, uint64_t time, uint64_t weight, uint32_t cell,
+	uint32_t waker)
 {
-	const struct profile_moment moment = { time, weight, cell };
+	const struct profile_moment moment = { time, weight, cell, waker };
 
 	if (l->profile->moments)
 		g_array_append_val(l->profile->moments, moment);
@@ -430,6 +438,7 @@ static void take_sample(struct profile_loader *l, const struct decode_record *r)
 	struct profile_event *event = event_at(l, cell.event);
 	const uint64_t *tid = pair_map_find(&l->tasks, trace->cpu, trace->pid);
 	uint64_t weight = find_period(l, trace, event);
+	uint32_t waker = 0;
 
 	cell.life = processes_find_life(l->profile->processes, l->section, trace->pid,
 		trace->time_ns);
@@ -447,12 +456,14 @@ static void take_sample(struct profile_loader *l, const struct decode_record *r)
 	}
 	if (is_away(l, trace)) {
 		cell.flags |= PROFILE_AWAY;
+		waker = l->wakers.last;
+		cell.node = profile_wakers_push(&l->wakers, cell.node, l->frames.count);
 		if (event->flags & KPROF_EVENT_WALL)
 			cell.name = name_away(l, cell.name);
 		profile_add(&event->away, 1, weight);
 	}
 	l->has_away = false;
-	note_moment(l, trace->time_ns, weight, count_cell(l, &cell));
+	note_moment(l, trace->time_ns, weight, count_cell(l, &cell), waker);
 	l->cpus[trace->cpu / 8] |= (uint8_t)(1 << trace->cpu % 8);
 	l->profile->samples++;
 }
@@ -467,6 +478,7 @@ static void take_sample_record(struct profile_loader *l, const struct decode_rec
 	case KPROF_REC_AWAY:
 		l->away = r->away;
 		l->has_away = true;
+		profile_wakers_take(&l->wakers, l->section, r);
 		break;
 	case KPROF_REC_EVENT:
 		take_event(l, r);
@@ -535,9 +547,16 @@ static struct profile_loader *create_loader(
 	l->bytes_max = options->bytes_max ? options->bytes_max : SIZE_MAX;
 	l->writers = g_array_new(FALSE, TRUE, sizeof(uint32_t));
 	l->places = profile_places_create(profile->processes, profile->places);
+	l->wakers.list = profile->wakers;
+	l->wakers.strings = profile->strings;
+	l->wakers.places = l->places;
+	l->wakers.place_list = profile->places;
+	l->wakers.processes = profile->processes;
+	l->wakers.stacks = profile->waker_stacks ? &profile->stacks : NULL;
 	pair_map_init(&l->numbers);
 	pair_map_init(&l->tasks);
 	pair_map_init(&l->periods);
+	l->machines = g_hash_table_new(NULL, NULL);
 	l->away_names = g_hash_table_new(NULL, NULL);
 	pair_map_init(&l->throttled);
 	return l;
@@ -549,11 +568,13 @@ static void destroy_loader(struct profile_loader *l)
 	pair_map_fini(&l->numbers);
 	pair_map_fini(&l->tasks);
 	pair_map_fini(&l->periods);
+	g_hash_table_destroy(l->machines);
 	g_hash_table_destroy(l->away_names);
 	pair_map_fini(&l->throttled);
 	table_fini(&l->event_table);
 	profile_places_destroy(l->places);
 	table_fini(&l->cell_table);
+	profile_wakers_fini(&l->wakers);
 	g_free(l);
 }
 
@@ -564,8 +585,12 @@ static struct profile *create_profile(const struct profile_options *options)
 	profile->events = g_array_new(FALSE, FALSE, sizeof(struct profile_event));
 	profile->places = g_array_new(FALSE, FALSE, sizeof(struct profile_place));
 	profile->cells = g_array_new(FALSE, FALSE, sizeof(struct profile_cell));
+	profile->wakers = g_array_new(FALSE, TRUE, sizeof(struct profile_waker));
+	g_array_set_size(profile->wakers, 1); /* none */
+	profile->waker_stacks = options->wakers;
 	if (options->moments)
 		profile->moments = g_array_new(FALSE, FALSE, sizeof(struct profile_moment));
+	profile->hosts = g_ptr_array_new();
 	profile->damage = g_ptr_array_new_with_free_func(g_free);
 	profile->strings = g_string_chunk_new(1024);
 	profile->processes = processes_create();
@@ -581,9 +606,11 @@ void profile_destroy(struct profile *profile)
 	g_array_free(profile->events, TRUE);
 	g_array_free(profile->places, TRUE);
 	g_array_free(profile->cells, TRUE);
+	g_array_free(profile->wakers, TRUE);
 	if (profile->moments)
 		g_array_free(profile->moments, TRUE);
 	g_ptr_array_free(profile->damage, TRUE);
+	g_ptr_array_free(profile->hosts, TRUE);
 	g_string_chunk_free(profile->strings);
 	processes_destroy(profile->processes);
 	stacks_fini(&profile->stacks);
@@ -618,6 +645,13 @@ int profile_load_with(struct decoder *decoder, const struct profile_options *opt
 	else
 		*result = profile;
 	return ret;
+}
+
+const char *profile_host(const struct profile *p, const struct profile_cell *cell)
+{
+	const uint32_t section = processes_section(p->processes, cell->life);
+
+	return section < p->hosts->len ? p->hosts->pdata[section] : NULL;
 }
 
 int profile_load(struct decoder *decoder, struct profile **profile, struct err *err)

@@ -15,12 +15,14 @@
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "capture/cputimes.h"
 #include "capture/decode.h"
 #include "capture/processes.h"
 #include "capture/profile_places.h"
+#include "capture/profile_wakers.h"
 #include "capture/stacks.h"
 #include "kprof/records.h"
 
@@ -36,7 +38,9 @@ struct profile_count {
 };
 
 struct profile_event {
-	const char *text; /* as given to kpctl; sections with the same text share the event */
+	/* as given to kpctl, except for `default`: see decode.h; sections with the same text share it */
+	const char *text;
+	bool is_default; /* it was given as `default` */
 	uint32_t perf_type; /* perf_event_attr's type and config */
 	uint64_t config;
 	uint64_t rate;	  /* period in events, or frequency in Hz, as flags say */
@@ -77,6 +81,7 @@ struct profile_moment {
 	uint64_t time_ns; /* CLOCK_MONOTONIC of its section */
 	uint64_t weight;
 	uint32_t cell;
+	uint32_t waker; /* who ended a time away: index into the profile's; 0 if not known */
 };
 
 struct profile {
@@ -84,8 +89,11 @@ struct profile {
 	GArray *places; /* struct profile_place */
 	GArray *cells;	/* struct profile_cell */
 	GArray *moments; /* struct profile_moment in the order of the capture; NULL if not kept */
+	GArray *wakers; /* struct profile_waker; the first is none */
+	bool waker_stacks; /* stacks of times away go on with those of their wakers */
 	struct stacks stacks;
 	struct processes *processes;
+	GPtrArray *hosts; /* of each section the name of its machine, NULL if it is not known */
 	struct cputimes cpu_times; /* of the CPUs during the runs */
 	GStringChunk *strings;
 
@@ -112,6 +120,7 @@ struct profile_options {
 	bool no_stacks; /* all samples are counted at STACKS_ROOT, and there are no places */
 	bool leaves; /* of each stack only the innermost frame is kept, below the root */
 	bool moments; /* keep each sample's time */
+	bool wakers; /* the stack of a time away goes on with PROFILE_WAKER_LINE, its waker's, and its name */
 	/*
 	 * The approximate memory that the profile and its functions may take, without the strings
 	 * of the capture: beyond it -EFBIG. 0 for no limit
@@ -169,6 +178,16 @@ static inline const struct profile_event *profile_event(const struct profile *p,
 	return &g_array_index(p->events, struct profile_event, i);
 }
 
+/* Whether an event is meant by a text: its own, or that with which it was given to kpctl. */
+static inline bool profile_event_is(const struct profile_event *event, const char *text)
+{
+	return strcmp(event->text, text) == 0 ||
+	       (event->is_default && strcmp(text, DECODE_EVENT_DEFAULT) == 0);
+}
+
+/* The name of the machine on which the samples of a cell were taken; NULL if it is not known. */
+const char *profile_host(const struct profile *profile, const struct profile_cell *cell);
+
 static inline const struct profile_place *profile_place(const struct profile *p, uint32_t i)
 {
 	return &g_array_index(p->places, struct profile_place, i);
@@ -177,6 +196,11 @@ static inline const struct profile_place *profile_place(const struct profile *p,
 static inline const struct profile_moment *profile_moment(const struct profile *p, uint32_t i)
 {
 	return &g_array_index(p->moments, struct profile_moment, i);
+}
+
+static inline const struct profile_waker *profile_waker(const struct profile *p, uint32_t i)
+{
+	return &g_array_index(p->wakers, struct profile_waker, i);
 }
 
 static inline const struct profile_cell *profile_cell(const struct profile *p, uint32_t i)

@@ -41,15 +41,17 @@ static bool equal_place(const void *items, uint32_t i, const void *key)
 {
 	const struct profile_place *a = (const struct profile_place *)items + i, *b = key;
 
-	return a->offset == b->offset && a->file == b->file && a->kernel == b->kernel;
+	return a->offset == b->offset && a->file == b->file && a->kernel == b->kernel &&
+	       a->waker == b->waker && a->text == b->text;
 }
 
-static uint32_t intern(struct profile_places *p, uint32_t file, uint64_t offset, bool kernel)
+static uint32_t intern(struct profile_places *p, const struct profile_place *key)
 {
-	struct profile_place key = {.file = file, .kernel = kernel, .offset = offset};
+	const uint64_t what = key->offset ^ (uintptr_t)key->text;
 
-	return table_intern(&p->table, p->list, table_hash(offset, (uint64_t)file << 1 | kernel),
-		equal_place, &key);
+	return table_intern(&p->table, p->list,
+		table_hash(what, (uint64_t)key->file << 2 | (uint64_t)key->waker << 1 | key->kernel),
+		equal_place, key);
 }
 
 uint32_t profile_places_find(struct profile_places *p, uint32_t space, bool kernel, uint64_t address,
@@ -72,7 +74,23 @@ uint32_t profile_places_find(struct profile_places *p, uint32_t space, bool kern
 		.to = hit.to,
 		.space = space,
 		.kernel = kernel,
-		.place = intern(p, hit.file, hit.offset, kernel),
 	};
+	c->place = intern(p,
+		&(struct profile_place){ .file = hit.file, .kernel = kernel, .offset = hit.offset });
 	return c->place;
+}
+
+uint32_t profile_places_waker(struct profile_places *p, uint32_t place)
+{
+	struct profile_place key = g_array_index(p->list, struct profile_place, place);
+
+	key.waker = true;
+	return intern(p, &key);
+}
+
+uint32_t profile_places_text(struct profile_places *p, const char *text)
+{
+	const struct profile_place key = { .file = PROCESSES_NONE, .waker = true, .text = text };
+
+	return intern(p, &key);
 }

@@ -12,7 +12,9 @@
 struct profile_place {
 	uint32_t file;	 /* see processes_file(), or PROCESSES_NONE: in no mapping */
 	bool kernel;
+	bool waker; /* behind the stack of a time away: each frame is called by the next one */
 	uint64_t offset; /* into the file; in the kernel, and without a file, the address */
+	const char *text; /* no code but this text; else NULL */
 };
 
 struct profile_places;
@@ -27,5 +29,9 @@ void profile_places_destroy(struct profile_places *places);
  */
 uint32_t profile_places_find(struct profile_places *places, uint32_t space, bool kernel,
 	uint64_t address, uint64_t time);
+
+/* The place of the same code as a frame of a waker; that of a text there, which lives as long as the list. */
+uint32_t profile_places_waker(struct profile_places *places, uint32_t place);
+uint32_t profile_places_text(struct profile_places *places, const char *text);
 
 #endif

@@ -3,6 +3,7 @@
 #include "capture/query.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,8 @@ const char *const query_names[QUERY_KEYS] = {
 	[QUERY_CPU] = "cpu",
 	[QUERY_EVENT] = "event",
 	[QUERY_EXE] = "exe",
+	[QUERY_UID] = "uid",
+	[QUERY_HOST] = "host",
 	[QUERY_SPAN] = "span",
 };
 
@@ -87,7 +90,7 @@ static int parse_fraction(const char *text, size_t length, uint64_t unit_ns, uin
 	return 0;
 }
 
-static int parse_duration(const char *text, uint64_t *ns)
+int query_parse_duration(const char *text, uint64_t *ns)
 {
 	static const struct {
 		const char *name;
@@ -121,7 +124,7 @@ static int add_key(struct query *query, enum query_key key, struct err *err)
 
 static int set_last(struct query *query, const char *value, struct err *err)
 {
-	int ret = parse_duration(value, &query->last_ns);
+	int ret = query_parse_duration(value, &query->last_ns);
 
 	if (!ret && !query->last_ns)
 		ret = -ERANGE;
@@ -215,10 +218,14 @@ static int set_value(struct query *q, enum query_key key, const char *value, str
 		return set_task(value, "thread", &q->tid, err);
 	case QUERY_CPU:
 		return set_number(value, "CPU", &q->cpu, err);
+	case QUERY_UID:
+		return set_number(value, "user", &q->uid, err);
 	case QUERY_COMM:
 		return set_text(value, q->comm, sizeof(q->comm), err);
 	case QUERY_EVENT:
 		return set_text(value, q->event, sizeof(q->event), err);
+	case QUERY_HOST:
+		return set_text(value, q->host, sizeof(q->host), err);
 	case QUERY_SPAN:
 		return set_text(value, q->span, sizeof(q->span), err);
 	default:
@@ -290,6 +297,85 @@ void query_settle_last(struct query *query, uint64_t now_ns)
 		query->since_ns = since;
 	query->keys &= ~(1u << QUERY_LAST);
 	query->keys |= 1u << QUERY_SINCE;
+}
+
+/* ---- as words -------------------------------------------------------------------------------- */
+
+static void append_task(GString *text, uint32_t pid)
+{
+	if (pid == KPROF_PID_KERNEL)
+		g_string_append(text, QUERY_IDLE);
+	else if (pid == KPROF_PID_GONE)
+		g_string_append(text, QUERY_GONE);
+	else
+		g_string_append_printf(text, "%" PRIu32, pid);
+}
+
+static void append_seconds(GString *text, uint64_t ns, bool wall)
+{
+	g_string_append_printf(text, "%s%" PRIu64 ".%09" PRIu64, wall ? "@" : "",
+		(uint64_t)(ns / NSEC_PER_SEC), (uint64_t)(ns % NSEC_PER_SEC));
+	while (text->str[text->len - 1] == '0')
+		g_string_truncate(text, text->len - 1);
+	if (text->str[text->len - 1] == '.')
+		g_string_truncate(text, text->len - 1);
+	g_string_append(text, " s");
+}
+
+static void append_value(GString *text, const struct query *q, enum query_key key)
+{
+	switch (key) {
+	case QUERY_LAST:
+		append_seconds(text, q->last_ns, false);
+		break;
+	case QUERY_SINCE:
+		append_seconds(text, q->since_ns, q->since_wall);
+		break;
+	case QUERY_UNTIL:
+		append_seconds(text, q->until_ns, q->until_wall);
+		break;
+	case QUERY_PID:
+		append_task(text, q->pid);
+		break;
+	case QUERY_TID:
+		append_task(text, q->tid);
+		break;
+	case QUERY_CPU:
+		g_string_append_printf(text, "%" PRIu32, q->cpu);
+		break;
+	case QUERY_UID:
+		g_string_append_printf(text, "%" PRIu32, q->uid);
+		break;
+	case QUERY_COMM:
+		g_string_append(text, q->comm);
+		break;
+	case QUERY_EVENT:
+		g_string_append(text, q->event);
+		break;
+	case QUERY_HOST:
+		g_string_append(text, q->host);
+		break;
+	case QUERY_SPAN:
+		g_string_append(text, q->span);
+		break;
+	default:
+		g_string_append(text, q->exe);
+		break;
+	}
+}
+
+void query_append(GString *text, const struct query *query)
+{
+	const char *comma = "";
+	int key;
+
+	for (key = 0; key < QUERY_KEYS; key++) {
+		if (!query_has(query, (enum query_key)key))
+			continue;
+		g_string_append_printf(text, "%s%s ", comma, query_names[key]);
+		append_value(text, query, (enum query_key)key);
+		comma = ", ";
+	}
 }
 
 /* ---- names of files -------------------------------------------------------------------------- */

@@ -6,8 +6,8 @@
  *
  *	last DURATION		the time before the newest sample, or before now
  *	since TIME, until TIME	from TIME on; before TIME
- *	by KEY VALUE		the process, thread, name, CPU, event or program of a sample, or a span of
- *				libkprof that was open in its thread
+ *	by KEY VALUE		the process, thread, name, CPU, event, program, user or machine of a
+ *				sample, or a span of libkprof that was open in its thread
  *
  * A struct query is plain memory: it is copied, and sent between processes of the same program. All
  * functions are thread-safe.
@@ -31,6 +31,8 @@ enum query_key {
 	QUERY_CPU,
 	QUERY_EVENT,
 	QUERY_EXE,
+	QUERY_UID,
+	QUERY_HOST,
 	QUERY_SPAN, /* open in the thread of a sample: known to the trace, not to the capture */
 	QUERY_KEYS,
 };
@@ -42,6 +44,7 @@ extern const char *const query_names[QUERY_KEYS];
 #define QUERY_COMM_MAX 256
 #define QUERY_EVENT_MAX 512
 #define QUERY_EXE_MAX 1024
+#define QUERY_HOST_MAX 256
 #define QUERY_SPAN_MAX 256
 #define QUERY_VALUE_MAX QUERY_EXE_MAX
 
@@ -49,10 +52,11 @@ struct query {
 	unsigned int keys; /* 1 << enum query_key for each condition */
 	bool since_wall, until_wall; /* the time is since 1970, not CLOCK_MONOTONIC */
 	uint64_t last_ns, since_ns, until_ns;
-	uint32_t pid, tid, cpu;
+	uint32_t pid, tid, cpu, uid;
 	char comm[QUERY_COMM_MAX];
 	char event[QUERY_EVENT_MAX];
 	char exe[QUERY_EXE_MAX];
+	char host[QUERY_HOST_MAX]; /* its name, or its machine-id in hexadecimal digits */
 	char span[QUERY_SPAN_MAX]; /* "provider:name" */
 };
 
@@ -80,6 +84,9 @@ int query_add(struct query *query, enum query_key key, const char *value, struct
 /* Adds since or until a time of CLOCK_MONOTONIC. Returns -EEXIST as above. */
 int query_add_time(struct query *query, enum query_key key, uint64_t time_ns, struct err *err);
 
+/* A number with ns, us, ms, s, m or h. Returns -EINVAL if it is none, or -ERANGE. */
+int query_parse_duration(const char *text, uint64_t *ns);
+
 /* Whether a text is a time for since and until, and not the text of a mark. */
 bool query_is_time(const char *value);
 
@@ -95,6 +102,9 @@ static inline bool query_has_time(const struct query *query, uint64_t time_ns)
 	return !(query_has(query, QUERY_SINCE) && time_ns < query->since_ns) &&
 	       !(query_has(query, QUERY_UNTIL) && time_ns >= query->until_ns);
 }
+
+/* Appends the conditions as words: "pid 10, last 2.5 s". Values are plain text, not escaped. */
+void query_append(GString *text, const struct query *query);
 
 /*
  * Values as names of files: '/' is %2F, '%' is %25, "." and ".." are %2E and %2E%2E, and an empty

@@ -16,6 +16,7 @@
 #include "capture/pair_map.h"
 #include "capture/processes.h"
 #include "capture/profile.h"
+#include "sys/host.h"
 #include "sys/memfile.h"
 
 /* Cancellation is checked once for this many records: less than a ms of work. */
@@ -39,6 +40,8 @@ struct query_filter {
 	struct pair_map tasks;	/* (cpu, pid) -> tid of the current task */
 	GHashTable *numbers;	/* event number -> its text, of the section */
 	GStringChunk *strings;
+	const char *host;	/* the name of the section's machine; NULL: not known */
+	char machine[2 * KPROF_HOST_ID_BYTES + 1]; /* and its id; "": not known */
 	bool within;		/* the last sample's time fits; of the losses behind it */
 	uint64_t ordinal;	/* of the next sample */
 	/* of the second pass, for the third */
@@ -51,6 +54,7 @@ struct query_filter {
 	uint64_t samples, lost;
 	/* of the third */
 	GByteArray *stack;	/* the last AWAY and USER_STACK, if they were the last records */
+	uint32_t waker;		/* of the next sample, KPROF_PID_GONE: not known */
 	uint64_t last_type;	/* of the record before */
 	FILE *out;
 };
@@ -69,8 +73,8 @@ static void init_filter(struct query_filter *f, const struct query *query, const
 	f->cancel = cancel;
 	f->key = key;
 	f->values = values;
-	if (query_has(query, QUERY_COMM) || query_has(query, QUERY_EXE) ||
-		(values && (key == QUERY_COMM || key == QUERY_EXE)))
+	if (query_has(query, QUERY_COMM) || query_has(query, QUERY_EXE) || query_has(query, QUERY_UID) ||
+		(values && (key == QUERY_COMM || key == QUERY_EXE || key == QUERY_UID)))
 		f->processes = processes_create();
 	f->sections = g_array_new(FALSE, TRUE, sizeof(struct query_section));
 	pair_map_init(&f->tasks);
@@ -116,6 +120,8 @@ static void begin_section(struct query_filter *f)
 	query_settle_last(&f->now, section->newest_ns);
 	pair_map_clear(&f->tasks);
 	g_hash_table_remove_all(f->numbers);
+	f->host = NULL;
+	f->machine[0] = '\0';
 	/* what was lost before the first sample was lost before it */
 	f->within = !query_has(&f->now, QUERY_SINCE);
 }
@@ -170,7 +176,7 @@ static int learn_record(struct query_filter *f, const struct decode_record *r)
 	if (r->type == KPROF_REC_FORK)
 		add_parent(f, r->fork.pid, r->fork.parent_pid);
 	if (f->processes && (r->type == KPROF_REC_FORK || r->type == KPROF_REC_COMM ||
-				    r->type == KPROF_REC_NEW_PROCESS))
+				    r->type == KPROF_REC_NEW_PROCESS || r->type == KPROF_REC_USER))
 		profile_learn(f->processes, f->section, r);
 	return 0;
 }
@@ -202,6 +208,15 @@ static const char *text_of(
 				   processes_program(f->processes, life);
 }
 
+/* PROCESSES_NO_USER if it is not known. */
+static uint32_t user_of(const struct query_filter *f, const struct kprof_rec_trace *sample)
+{
+	if (sample->pid == KPROF_PID_KERNEL || sample->pid == KPROF_PID_GONE)
+		return PROCESSES_NO_USER;
+	return processes_user(f->processes,
+		processes_find_life(f->processes, f->section, sample->pid, sample->time_ns), sample->time_ns);
+}
+
 static bool has_text(const char *found, const char *wanted)
 {
 	return found && !strcmp(found, wanted);
@@ -217,6 +232,12 @@ static bool fits_event(const struct query_filter *f, uint64_t number)
 	return !query_has(f->query, QUERY_EVENT) || has_text(event_of(f, number), f->query->event);
 }
 
+static bool fits_host(const struct query_filter *f)
+{
+	return !query_has(f->query, QUERY_HOST) || has_text(f->host, f->query->host) ||
+	       (f->machine[0] && !strcmp(f->machine, f->query->host));
+}
+
 static bool fits_span(const struct query_filter *f, const struct kprof_rec_trace *sample)
 {
 	return !query_has(f->query, QUERY_SPAN) ||
@@ -227,10 +248,11 @@ static bool fits(const struct query_filter *f, const struct kprof_rec_trace *sam
 {
 	const struct query *q = f->query;
 
-	return query_has_time(&f->now, sample->time_ns) && fits_cpu(f, sample->cpu) &&
+	return query_has_time(&f->now, sample->time_ns) && fits_cpu(f, sample->cpu) && fits_host(f) &&
 	       !(query_has(q, QUERY_PID) && q->pid != sample->pid) &&
 	       !(query_has(q, QUERY_TID) && q->tid != thread_of(f, sample)) &&
 	       fits_event(f, sample->info) && fits_span(f, sample) &&
+	       !(query_has(q, QUERY_UID) && user_of(f, sample) != q->uid) &&
 	       !(query_has(q, QUERY_COMM) && !has_text(text_of(f, QUERY_COMM, sample), q->comm)) &&
 	       !(query_has(q, QUERY_EXE) && !has_text(text_of(f, QUERY_EXE, sample), q->exe));
 }
@@ -260,8 +282,12 @@ static gpointer source_of(const struct query_filter *f, const struct kprof_rec_t
 		return GUINT_TO_POINTER(thread_of(f, sample));
 	case QUERY_CPU:
 		return GUINT_TO_POINTER((guint)sample->cpu);
+	case QUERY_UID:
+		return GUINT_TO_POINTER(user_of(f, sample));
 	case QUERY_EVENT:
 		return (gpointer)event_of(f, sample->info);
+	case QUERY_HOST:
+		return (gpointer)f->host;
 	default:
 		return (gpointer)text_of(f, f->key, sample);
 	}
@@ -279,10 +305,24 @@ static void note_value(struct query_filter *f, const struct kprof_rec_trace *sam
 		return;
 	if (f->key == QUERY_PID || f->key == QUERY_TID)
 		value = name_of_task(GPOINTER_TO_UINT(source), number);
-	else if (f->key == QUERY_CPU)
+	else if (f->key == QUERY_CPU || f->key == QUERY_UID)
 		value = name_of_number(GPOINTER_TO_UINT(source), number);
 	if (value && !query_add(&none, f->key, value, NULL))
 		g_hash_table_add(f->values, g_strdup(value));
+}
+
+/* A query may call an event as it was given to kpctl, or by its name in views. */
+static const char *name_of_event(const struct query_filter *f, const struct decode_record *r)
+{
+	const bool is_given = query_has(f->query, QUERY_EVENT) && !strcmp(f->query->event, r->text);
+
+	return is_given ? r->text : r->event_name;
+}
+
+static void follow_host(struct query_filter *f, const struct decode_record *r)
+{
+	f->host = *r->text ? g_string_chunk_insert_const(f->strings, r->text) : NULL;
+	host_format_id(r->host.machine_id, f->machine);
 }
 
 /* Follows the state to which samples refer. */
@@ -292,12 +332,24 @@ static void follow(struct query_filter *f, const struct decode_record *r)
 		pair_map_set(&f->tasks, r->task.cpu, r->task.pid, r->task.tid);
 	else if (r->type == KPROF_REC_EVENT)
 		g_hash_table_insert(f->numbers, GSIZE_TO_POINTER((gsize)r->event.number),
-			g_string_chunk_insert_const(f->strings, r->text));
+			g_string_chunk_insert_const(f->strings, name_of_event(f, r)));
+	else if (r->type == KPROF_REC_HOST)
+		follow_host(f, r);
+}
+
+/* The processes of a sample that is kept: its own, and that of its waker, whose stack needs its mappings. */
+static void add_members(struct query_filter *f, uint32_t pid)
+{
+	g_hash_table_add(f->members, GUINT_TO_POINTER(pid));
+	if (f->waker != KPROF_PID_GONE)
+		g_hash_table_add(f->members, GUINT_TO_POINTER(f->waker));
 }
 
 static int decide(struct query_filter *f, const struct decode_record *r)
 {
 	follow(f, r);
+	if (r->type == KPROF_REC_AWAY)
+		f->waker = r->away.waker_pid;
 	if (!is_sample(r))
 		return 0;
 	if (f->ordinal / 8 >= f->kept->len) {
@@ -313,8 +365,9 @@ static int decide(struct query_filter *f, const struct decode_record *r)
 		if (f->values)
 			note_value(f, &r->trace);
 		else
-			g_hash_table_add(f->members, GUINT_TO_POINTER(r->trace.pid));
+			add_members(f, r->trace.pid);
 	}
+	f->waker = KPROF_PID_GONE;
 	f->ordinal++;
 	return 0;
 }
@@ -367,6 +420,8 @@ static bool take_sample(struct query_filter *f, const struct kprof_rec_trace *sa
 static bool is_copied(struct query_filter *f, const struct decode_record *r)
 {
 	follow(f, r);
+	if (!fits_host(f) && !is_sample(r))
+		return r->type == KPROF_REC_CLOCK || r->type == KPROF_REC_HOST;
 	switch (r->type) {
 	case KPROF_REC_KERN_TRACE:
 	case KPROF_REC_USER_TRACE:
@@ -389,6 +444,8 @@ static bool is_copied(struct query_filter *f, const struct decode_record *r)
 		return is_member(f, r->new_process.pid);
 	case KPROF_REC_COMM:
 		return is_member(f, r->comm.pid);
+	case KPROF_REC_USER:
+		return is_member(f, r->user.pid);
 	case KPROF_REC_FORK:
 	case KPROF_REC_EXIT:
 		return is_member(f, r->fork.pid);
@@ -401,6 +458,7 @@ static bool is_copied(struct query_filter *f, const struct decode_record *r)
 	}
 }
 
+/* One thread has the stream: without its lock a record is copied in less time. */
 static int copy_record(struct query_filter *f, const struct decode_record *r, size_t size)
 {
 	const uint8_t *bytes = r->payload + r->size - size;
@@ -416,8 +474,8 @@ static int copy_record(struct query_filter *f, const struct decode_record *r, si
 	}
 	if (is_copied(f, r)) {
 		if (is_sample(r) && f->stack->len)
-			(void)!fwrite(f->stack->data, 1, f->stack->len, f->out);
-		(void)!fwrite(bytes, 1, size, f->out);
+			(void)!fwrite_unlocked(f->stack->data, 1, f->stack->len, f->out);
+		(void)!fwrite_unlocked(bytes, 1, size, f->out);
 	}
 	g_byte_array_set_size(f->stack, 0);
 	return 0;
@@ -445,14 +503,15 @@ static int pass(struct query_filter *f, struct decoder *decoder,
 			enter_record(f, &record);
 			failed = take ? take(f, &record) : copy_record(f, &record, size);
 		} else if (copies) {
-			(void)!fwrite(record.payload + record.size - size, 1, size, f->out);
+			(void)!fwrite_unlocked(record.payload + record.size - size, 1, size, f->out);
 		}
 		if (failed)
 			return failed;
 	}
 	/* after bytes that are no record nothing can be decoded: copying a part of them is enough */
 	if (ret < 0 && copies)
-		(void)!fwrite(decoder->window + decoder->pos, 1, decoder->filled - decoder->pos, f->out);
+		(void)!fwrite_unlocked(
+			decoder->window + decoder->pos, 1, decoder->filled - decoder->pos, f->out);
 	return decode_rewind(decoder);
 }
 

@@ -60,6 +60,19 @@ static int send_hello(const struct pool *pool)
 	return sendmsg(client.socket.fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
+/* Where the place of probe_event() is; without it events are not probed. */
+static int send_file(void)
+{
+	struct {
+		struct kprof_packet_file head;
+		char path[KPROF_FILE_MAX];
+	} packet = {.head = {{KPROF_PACKET_FILE, 0}}};
+	size_t bytes = probe_find_file(packet.path);
+
+	packet.head.head.bytes = (uint32_t)(sizeof(packet.head) + bytes);
+	return bytes > 0 ? send_packet(&packet, packet.head.head.bytes) : 0;
+}
+
 static size_t append_definition(const struct registry_entry *entry, char *to)
 {
 	struct kprof_event_def def = {
@@ -193,6 +206,14 @@ static void set_on(uint32_t id, uint8_t on)
 		registry_set(entry, on);
 }
 
+static void set_probed(uint32_t id, bool probed)
+{
+	struct registry_entry *entry = registry_get(&client.registry, id);
+
+	if (entry && entry->sites && !entry->refusal && entry->probed != probed)
+		registry_probe(entry, probed);
+}
+
 static uint8_t get_on(uint32_t id)
 {
 	const struct registry_entry *entry = registry_get(&client.registry, id);
@@ -233,6 +254,16 @@ static int check_welcome(const char *data, size_t bytes)
 	return -EPROTO;
 }
 
+static void apply(const struct kprof_packet_switch *change, const char *values)
+{
+	for (uint32_t i = 0; i < change->count; i++) {
+		if (change->head.type == KPROF_PACKET_PROBE)
+			set_probed(change->first + i, values[i]);
+		else
+			set_on(change->first + i, values[i] ? CLIENT_ON : CLIENT_OFF);
+	}
+}
+
 static int handle_packet(const char *data, size_t bytes)
 {
 	struct kprof_packet_switch change;
@@ -250,13 +281,13 @@ static int handle_packet(const char *data, size_t bytes)
 	case KPROF_PACKET_WELCOME:
 		return check_welcome(data, bytes);
 	case KPROF_PACKET_SWITCH:
+	case KPROF_PACKET_PROBE:
 		if (bytes < sizeof(change))
 			return -EPROTO;
 		memcpy(&change, data, sizeof(change));
 		if (change.count != bytes - sizeof(change) || change.first >= KPROF_ID_LIMIT)
 			return -EPROTO;
-		for (uint32_t i = 0; i < change.count; i++)
-			set_on(change.first + i, data[sizeof(change) + i] ? CLIENT_ON : CLIENT_OFF);
+		apply(&change, data + sizeof(change));
 		return 0;
 	case KPROF_PACKET_CLEAR:
 		if (bytes != sizeof(clear))
@@ -312,6 +343,8 @@ void attach_receive(void)
 void attach_drop(void)
 {
 	own_fd_close(&client.socket);
+	for (uint32_t id = KPROF_ID_FIRST; id < KPROF_ID_FIRST + client.registry.count; id++)
+		set_probed(id, false);
 	/* events that are on stay on: the next server finds what is written meanwhile */
 	attach_end_provisional();
 }
@@ -420,6 +453,8 @@ int attach_try(void)
 		return error;
 	pool = get_pool();
 	error = pool ? send_hello(pool) : -ENOMEM;
+	if (!error)
+		error = send_file();
 	if (error) {
 		own_fd_close(&client.socket);
 		return error;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Declarations that the files of libkprof share; none is visible outside the library. Top to
- * bottom: typed, module, helper, watch, attach, { registry, pool, event }, { client, fd, stack,
- * text }.
+ * bottom: { typed, print }, module, helper, watch, attach, { registry, pool, event }, { client, fd,
+ * stack, text }.
  *
  * The library runs inside arbitrary programs: no glib, no malloc (the program may trace its own
  * malloc), no output, no signal handler. Two kinds of code:
  *
- *	writing an event	event.c, ring/	any thread, any signal handler, no lock
+ *	writing an event	event.c, print.c, ring/	any thread, any signal handler, no lock
+ *				(with probe_event())
  *	everything else		the rest	constructors, dlopen, fork and the helper thread, under
  *				`lock` with signals blocked, so that no handler finds it held
  *
@@ -37,6 +38,8 @@
 #define CLIENT_OFF 0
 #define CLIENT_ON 1
 #define CLIENT_PROVISIONAL 2
+/* Added to these in kprof_event.on, not in registry_entry.on: a program of probes/ wants the event. */
+#define CLIENT_PROBED 4
 
 /*
  * kprof_event.shape, from which a write knows the arguments: their number plus 1, and which of them
@@ -65,9 +68,11 @@ struct registry_entry {
 	uint16_t format_bytes;	   /* [i] */
 	uint8_t kind, refusal;	   /* [i] */
 	uint8_t on;		   /* [l] */
+	bool probed;		   /* [l] */
 	bool gone_unsent, new_unsent; /* [l] to be sent to the server */
 	uint8_t args;		   /* [i] */
 	uint8_t shape;		   /* [i] as kprof_event.shape */
+	uint32_t format_hash;	   /* [i] args_hash() */
 	struct args_plan plan[KPROF_ARGS_MAX]; /* [i] */
 };
 
@@ -103,6 +108,8 @@ struct kprof_event *registry_define(
 void registry_mark(struct registry *registry, bool *flag, bool unsent);
 /* Sets the switch of an event and of all its uses. */
 void registry_set(struct registry_entry *entry, uint8_t on);
+/* The same for whether a program of probes/ wants it. */
+void registry_probe(struct registry_entry *entry, bool probed);
 
 /* ---- descriptors that the program may close (fd.c) ------------------------------------------- */
 
@@ -253,12 +260,27 @@ void module_go_on(void);
 
 /* Ends the writer of the calling thread; the argument is the writer. */
 void event_thread_ends(void *writer);
+/* Writes a record with its format, whose arguments are planned. */
+void event_write_format(struct kprof_event *event, const char *format, uint32_t bytes,
+	const struct args_plan *plan, const uint64_t *values, uint32_t args);
+
+/* ---- print.c --------------------------------------------------------------------------------- */
+
 /* Writes a text, if texts are on. */
-void event_puts(const char *text);
+void print_puts(const char *text);
+
+/* ---- probe.c --------------------------------------------------------------------------------- */
+
+/* The place that programs of probes/ reach: of an event that one of them wants, with its values. */
+void probe_event(const struct registry_entry *entry, const uint64_t *values);
+/* The path of the file that it is in, without NUL. Returns its bytes, 0 if it is not known. */
+size_t probe_find_file(char path[KPROF_FILE_MAX]);
+
+/* ---- stack.c --------------------------------------------------------------------------------- */
 
 /*
  * The return addresses of the callers, innermost first; returns their number, 0 if there are no
- * frame pointers. stack.c
+ * frame pointers.
  */
 #define STACK_MAX 32u
 uint32_t stack_walk(uint64_t *addresses, const void *frame);

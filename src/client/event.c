@@ -65,8 +65,14 @@ static inline uint32_t quick_cpu(void)
 
 static inline uint32_t record_flags(const struct kprof_event *event)
 {
-	return __atomic_load_n(&event->on, __ATOMIC_RELAXED) == CLIENT_PROVISIONAL ?
+	return (__atomic_load_n(&event->on, __ATOMIC_RELAXED) & ~CLIENT_PROBED) == CLIENT_PROVISIONAL ?
 		KPROF_RECORD_PROVISIONAL : 0;
+}
+
+/* It changes when a program of probes/ wants the event. */
+static inline uint32_t shape_of(const struct kprof_event *event)
+{
+	return __atomic_load_n(&event->shape, __ATOMIC_RELAXED);
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -233,19 +239,25 @@ static inline uint64_t *store(const struct args_plan *plan, const uint64_t *valu
 
 /*
  * Writes any event, with or without the return addresses of the callers. Returns its timestamp, 0 if it
- * was not written.
+ * was not written. An event that is probed comes here always.
  */
 static __attribute__((noinline)) uint64_t write_packed(struct kprof_event *event,
 	const uint64_t *values, uint32_t flags, const uint64_t *stack, uint32_t stack_units)
 {
 	const struct registry_entry *entry = __atomic_load_n(&event->entry, __ATOMIC_RELAXED);
 	uint16_t bytes[KPROF_ARGS_MAX];
+	const uint8_t on = __atomic_load_n(&event->on, __ATOMIC_RELAXED);
 	struct ring_writer *writer;
 	struct ring_room room;
 	uint32_t units;
 	uint64_t *at;
 
 	if (!entry) /* unloaded at this moment */
+		return 0;
+	if (__builtin_expect(on & CLIENT_PROBED, 0))
+		probe_event(entry, values);
+	/* also one that was probed alone when it was tested, and is no more */
+	if (__builtin_expect(!(on & ~CLIENT_PROBED), 0))
 		return 0;
 	units = measure(entry->plan, values, entry->args, KPROF_RECORD_MAX / 8 - 2 - stack_units,
 		bytes, &flags);
@@ -257,6 +269,22 @@ static __attribute__((noinline)) uint64_t write_packed(struct kprof_event *event
 		at[i] = stack[i];
 	ring_commit(writer, &room, flags, entry->id, current_cpu());
 	return room.stamp;
+}
+
+void event_write_format(struct kprof_event *event, const char *format, uint32_t bytes,
+	const struct args_plan *plan, const uint64_t *values, uint32_t args)
+{
+	uint16_t lengths[KPROF_ARGS_MAX];
+	uint32_t units = text_units(bytes), flags = record_flags(event);
+	struct ring_writer *writer;
+	struct ring_room room;
+
+	units += measure(plan, values, args, KPROF_RECORD_MAX / 8 - 2 - units, lengths, &flags);
+	writer = reserve(2 + units, &room);
+	if (!writer)
+		return;
+	store(plan, values, args, lengths, text_store(room.words + 2, format, bytes));
+	ring_commit(writer, &room, flags, event->id, current_cpu());
 }
 
 __attribute__((noinline)) void kprof_write_stack_(struct kprof_event *event, const uint64_t *values)
@@ -295,7 +323,7 @@ static __attribute__((noinline)) void write_any_2(struct kprof_event *event, uin
 
 void kprof_write_(struct kprof_event *event, const uint64_t *values)
 {
-	uint32_t args = event->shape - 1u; /* without a string */
+	uint32_t args = shape_of(event) - 1u; /* without a string */
 	struct kprof_slot *slot = this_thread.slot;
 	struct ring_writer *writer;
 	struct ring_room room;
@@ -378,14 +406,14 @@ static inline __attribute__((always_inline)) bool write_few(struct kprof_event *
 /* Apart from those without strings, since they need more registers. */
 static __attribute__((noinline)) void write_string_1(struct kprof_event *event, uint64_t a)
 {
-	if (event->shape != ((1 + 1) | CLIENT_SHAPE_STRING(0)) ||
+	if (shape_of(event) != ((1 + 1) | CLIENT_SHAPE_STRING(0)) ||
 		!write_few(event, 1, a, 0, CLIENT_SHAPE_STRING(0)))
 		write_any_1(event, a);
 }
 
 static __attribute__((noinline)) void write_string_2(struct kprof_event *event, uint64_t a, uint64_t b)
 {
-	uint32_t shape = event->shape;
+	uint32_t shape = shape_of(event);
 
 	if ((shape & CLIENT_SHAPE_ARGS) != 2 + 1 || !write_few(event, 2, a, b, shape))
 		write_any_2(event, a, b);
@@ -393,7 +421,7 @@ static __attribute__((noinline)) void write_string_2(struct kprof_event *event, 
 
 void kprof_write_1_(struct kprof_event *event, uint64_t a)
 {
-	if (event->shape != 1 + 1)
+	if (shape_of(event) != 1 + 1)
 		write_string_1(event, a);
 	else if (!write_few(event, 1, a, 0, 0))
 		write_any_1(event, a);
@@ -401,7 +429,7 @@ void kprof_write_1_(struct kprof_event *event, uint64_t a)
 
 void kprof_write_2_(struct kprof_event *event, uint64_t a, uint64_t b)
 {
-	if (event->shape != 2 + 1)
+	if (shape_of(event) != 2 + 1)
 		write_string_2(event, a, b);
 	else if (!write_few(event, 2, a, b, 0))
 		write_any_2(event, a, b);
@@ -420,7 +448,7 @@ static __attribute__((noinline)) void begin_any(
 
 void kprof_span_begin_(struct kprof_event *event, const uint64_t *values, struct kprof_span *span)
 {
-	uint32_t args = event->shape - 1u; /* without a string */
+	uint32_t args = shape_of(event) - 1u; /* without a string */
 	struct kprof_slot *slot = this_thread.slot;
 	struct ring_writer *writer;
 	struct ring_room room;
@@ -475,127 +503,4 @@ void kprof_span_end_(uint64_t begun, uint64_t head)
 	}
 	room.words[2] = begun;
 	ring_commit_as(writer, &room, head, quick_cpu());
-}
-
-/* ---- formats that are not literals ----------------------------------------------------------- */
-
-static uint64_t get_int(const struct args_plan *plan, va_list *list)
-{
-	if (plan->bytes == sizeof(long long))
-		return va_arg(*list, unsigned long long);
-	/* smaller types are passed as int */
-	return plan->is_signed ? (uint64_t)(int64_t)va_arg(*list, int) :
-				 va_arg(*list, unsigned int);
-}
-
-static void get_values(const char *format, uint32_t bytes, const struct args_plan *plan,
-	uint64_t *values, va_list *list)
-{
-	struct args_format walk = {.at = format, .end = format + bytes};
-	struct args_conversion conversion;
-	uint32_t i = 0;
-
-	while (args_next(&walk, &conversion) > 0) {
-		if (conversion.letter == '%')
-			continue;
-		if (conversion.width == ARGS_STAR)
-			values[i++] = (uint64_t)(int64_t)va_arg(*list, int);
-		if (conversion.precision == ARGS_STAR)
-			values[i++] = (uint64_t)(int64_t)va_arg(*list, int);
-		if (plan[i].kind == ARGS_DOUBLE)
-			values[i] = kprof_double_(conversion.bytes == 0 ?
-					(double)va_arg(*list, long double) :
-					va_arg(*list, double));
-		else if (plan[i].kind == ARGS_INT)
-			values[i] = get_int(&plan[i], list);
-		else
-			values[i] = kprof_pointer_(va_arg(*list, void *));
-		i++;
-	}
-}
-
-/* Writes a record with its format. */
-static void write_format(struct kprof_event *event, const char *format, uint32_t bytes,
-	const struct args_plan *plan, const uint64_t *values, uint32_t args)
-{
-	uint16_t lengths[KPROF_ARGS_MAX];
-	uint32_t units = text_units(bytes), flags = record_flags(event);
-	struct ring_writer *writer;
-	struct ring_room room;
-
-	units += measure(plan, values, args, KPROF_RECORD_MAX / 8 - 2 - units, lengths, &flags);
-	writer = reserve(2 + units, &room);
-	if (!writer)
-		return;
-	store(plan, values, args, lengths, text_store(room.words + 2, format, bytes));
-	ring_commit(writer, &room, flags, event->id, current_cpu());
-}
-
-static void write_string(struct kprof_event *event, const char *text)
-{
-	static const struct args_plan one_string = {.kind = ARGS_STRING};
-	const uint64_t value = kprof_pointer_(text);
-
-	write_format(event, "%s", 2, &one_string, &value, 1);
-}
-
-/* A format with an unknown conversion is written as a string. */
-static void print_list(struct kprof_event *event, const char *format, va_list *list)
-{
-	struct args_plan plan[KPROF_ARGS_MAX];
-	uint64_t values[KPROF_ARGS_MAX];
-	size_t bytes = strnlen(format, KPROF_FORMAT_MAX + 1);
-	int args = bytes <= KPROF_FORMAT_MAX ? args_plan(format, (uint32_t)bytes, plan) : -E2BIG;
-
-	if (args < 0) {
-		write_string(event, format);
-		return;
-	}
-	get_values(format, (uint32_t)bytes, plan, values, list);
-	write_format(event, format, (uint32_t)bytes, plan, values, (uint32_t)args);
-}
-
-static bool is_on(const struct kprof_event *event)
-{
-	return __atomic_load_n(&event->on, __ATOMIC_RELAXED) != CLIENT_OFF;
-}
-
-void kprof_print_(int kind, const char *format, ...)
-{
-	struct kprof_event *event = kind == KPROF_SITE_PRINTX_ ? &client.textx : &client.text;
-	va_list list;
-
-	if (!is_on(event))
-		return;
-	va_start(list, format);
-	print_list(event, format, &list);
-	va_end(list);
-}
-
-void kprof_vprintf(const char *format, va_list args)
-{
-	va_list list;
-
-	if (!is_on(&client.text))
-		return;
-	va_copy(list, args);
-	print_list(&client.text, format, &list);
-	va_end(list);
-}
-
-void kprof_vprintx(const char *format, va_list args)
-{
-	va_list list;
-
-	if (!is_on(&client.textx))
-		return;
-	va_copy(list, args);
-	print_list(&client.textx, format, &list);
-	va_end(list);
-}
-
-void event_puts(const char *text)
-{
-	if (is_on(&client.text))
-		write_string(&client.text, text);
 }

@@ -8,6 +8,8 @@ client_sources = \
 	%D%/helper.c \
 	%D%/module.c \
 	%D%/pool.c \
+	%D%/print.c \
+	%D%/probe.c \
 	%D%/registry.c \
 	%D%/stack.c \
 	%D%/text.h \

@@ -189,6 +189,7 @@ static struct registry_entry *make_entry(struct registry *registry, const struct
 	entry->format_bytes = (uint16_t)bytes;
 	entry->kind = site->kind;
 	entry->hash = hash;
+	entry->format_hash = args_hash(entry->format, (uint32_t)bytes);
 	entry->id = (uint16_t)(KPROF_ID_FIRST + registry->count++);
 	if (!entry->refusal)
 		entry->refusal = make_plan(entry, site);
@@ -206,21 +207,42 @@ void registry_mark(struct registry *registry, bool *flag, bool unsent)
 	*flag = unsent;
 }
 
-static void set_site(struct kprof_event *site, uint8_t on)
+/*
+ * A probed event is written by write_packed(). When it is probed no longer, an event that is off keeps that
+ * shape: otherwise a thread that has read `on` before would write a record.
+ */
+static void set_shape(struct kprof_event *site, const struct registry_entry *entry)
 {
+	if (entry->probed)
+		__atomic_store_n(&site->shape, CLIENT_SHAPE_ANY, __ATOMIC_RELAXED);
+	else if (entry->on != CLIENT_OFF)
+		__atomic_store_n(&site->shape, entry->shape, __ATOMIC_RELAXED);
+}
+
+static void set_site(struct kprof_event *site, const struct registry_entry *entry)
+{
+	const uint8_t on = entry->on;
 	uint32_t flags = on == CLIENT_PROVISIONAL ? KPROF_RECORD_PROVISIONAL : 0;
 
 	/* relaxed: a thread that reads the old value is a moment late */
 	__atomic_store_n(&site->head, (uint32_t)KPROF_HEAD(0, flags, site->id, 0, 0),
 		__ATOMIC_RELAXED);
-	__atomic_store_n(&site->on, on, __ATOMIC_RELEASE); /* release: the other fields before */
+	set_shape(site, entry);
+	__atomic_store_n(&site->on, (uint8_t)(on | (entry->probed ? CLIENT_PROBED : 0)),
+		__ATOMIC_RELEASE); /* release: the other fields before */
 }
 
 void registry_set(struct registry_entry *entry, uint8_t on)
 {
 	entry->on = on;
 	for (struct kprof_event *site = entry->sites; site; site = site->next)
-		set_site(site, on);
+		set_site(site, entry);
+}
+
+void registry_probe(struct registry_entry *entry, bool probed)
+{
+	entry->probed = probed;
+	registry_set(entry, entry->on);
 }
 
 /* Its entry, made if there is none. Returns NULL beyond the limits, or without memory. */
@@ -260,7 +282,7 @@ void registry_add(struct registry *registry, struct kprof_event *site, uint8_t o
 	site->next = entry->sites;
 	entry->sites = site;
 	if (!entry->refusal)
-		set_site(site, entry->on);
+		set_site(site, entry);
 }
 
 void registry_remove(struct registry *registry, struct kprof_event *site)
@@ -279,6 +301,7 @@ void registry_remove(struct registry *registry, struct kprof_event *site)
 		}
 	if (!entry->sites) {
 		entry->on = CLIENT_OFF;
+		entry->probed = false;
 		registry_mark(registry, &entry->gone_unsent, true);
 	}
 }

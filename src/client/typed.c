@@ -161,5 +161,5 @@ void kprof_puts(const char *text)
 		client_unlock(&signals);
 		errno = saved;
 	}
-	event_puts(text);
+	print_puts(text);
 }

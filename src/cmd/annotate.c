@@ -29,7 +29,7 @@ static bool matches(const struct annotate *a, uint32_t function)
 
 	if (!a->pattern)
 		return function == a->function;
-	return strcmp(name, a->pattern) == 0 || fnmatch(a->pattern, name, 0) == 0;
+	return strcmp(name, a->pattern) == 0 || (!a->is_exact && fnmatch(a->pattern, name, 0) == 0);
 }
 
 static bool is_counted(const struct annotate *a, const struct profile_cell *cell)
@@ -77,6 +77,17 @@ static void count_candidate(GHashTable *all, const struct annotate_candidate *ke
 		found->weight = UINT64_MAX;
 }
 
+/* Programs have functions of the same name, as main. */
+static int likeness(const struct annotate *a, const struct annotate_candidate *c)
+{
+	const struct annotate *like = a->like;
+
+	if (!like || strcmp(functions_function(a->names, c->function)->file,
+			functions_function(like->names, like->function)->file) != 0)
+		return 0;
+	return c->start == like->start ? 2 : 1;
+}
+
 /*
  * Selects the candidate with the largest share of its event: a frequent event must not hide a rare
  * one.
@@ -88,6 +99,7 @@ bool annotate_choose(struct annotate *a)
 	g_autofree uint64_t *wholes = g_new0(uint64_t, profile->events->len + 1);
 	const struct annotate_candidate *c;
 	GHashTableIter iter;
+	int best_like = 0;
 	double best = -1;
 	uint32_t i;
 
@@ -103,16 +115,19 @@ bool annotate_choose(struct annotate *a)
 		key.function = a->names->of_place[place];
 		key.start = a->names->places[place].start;
 		if (matches(a, key.function) &&
-			(!a->event ||
-				strcmp(a->event, profile_event(profile, cell->event)->text) == 0))
+			(!a->event || profile_event_is(profile_event(profile, cell->event), a->event)))
 			count_candidate(all, &key, cell->count.weight);
 	}
 	g_hash_table_iter_init(&iter, all);
 	while (g_hash_table_iter_next(&iter, (gpointer *)&c, NULL)) {
 		const double share = summary_share(c->weight, wholes[c->event]);
+		const int is_like = likeness(a, c);
 
-		if (share < best || (share == best && c->start >= a->start))
+		if (is_like < best_like)
 			continue;
+		if (is_like == best_like && (share < best || (share == best && c->start >= a->start)))
+			continue;
+		best_like = is_like;
 		best = share;
 		a->shown = c->event;
 		a->function = c->function;
@@ -156,7 +171,7 @@ static void set_range(struct annotate *a, uint64_t size)
 	}
 }
 
-static void count_places(struct annotate *a)
+void annotate_count(struct annotate *a)
 {
 	const struct profile *profile = a->profile;
 	g_autofree struct profile_count *counts =
@@ -191,6 +206,21 @@ static void count_places(struct annotate *a)
 	}
 	g_array_sort(a->hits, compare_hits);
 	set_range(a, size);
+}
+
+bool annotate_is_same_code(const struct annotate *a, const struct annotate *before)
+{
+	const struct processes_file *x, *y;
+
+	if (a->file == PROCESSES_NONE || before->file == PROCESSES_NONE)
+		return false;
+	x = processes_file(a->profile->processes, a->file);
+	y = processes_file(before->profile->processes, before->file);
+	if (x->build_id_length)
+		return x->build_id_length == y->build_id_length &&
+		       memcmp(x->build_id, y->build_id, x->build_id_length) == 0;
+	return !y->build_id_length && strcmp(x->path, y->path) == 0 &&
+	       memcmp(&x->id, &y->id, sizeof(x->id)) == 0;
 }
 
 /* ---- its code -------------------------------------------------------------------------------- */
@@ -231,7 +261,7 @@ int annotate_read(struct annotate *a, struct err *err)
 {
 	int ret;
 
-	count_places(a);
+	annotate_count(a);
 	a->lines = disasm_lines();
 	ret = read_code(a, err);
 	if (ret)
@@ -241,12 +271,14 @@ int annotate_read(struct annotate *a, struct err *err)
 
 void annotate_fini(struct annotate *a)
 {
-	g_array_free(a->hits, TRUE);
-	g_array_free(a->lines, TRUE);
+	if (a->hits)
+		g_array_free(a->hits, TRUE);
+	if (a->lines)
+		g_array_free(a->lines, TRUE);
 }
 
-/* The samples from this line of code up to the next. */
-static struct profile_count count_line(const struct annotate *a, guint i)
+/* The samples of `of` from this line of the code of `a` up to the next. */
+static struct profile_count count_line(const struct annotate *a, const struct annotate *of, guint i)
 {
 	const uint64_t from = g_array_index(a->lines, struct disasm_line, i).offset;
 	struct profile_count count = { 0, 0 };
@@ -261,8 +293,8 @@ static struct profile_count count_line(const struct annotate *a, guint i)
 			break;
 		}
 	}
-	for (hit = 0; hit < a->hits->len; hit++) {
-		const struct annotate_hit *h = &g_array_index(a->hits, struct annotate_hit, hit);
+	for (hit = 0; of->hits && hit < of->hits->len; hit++) {
+		const struct annotate_hit *h = &g_array_index(of->hits, struct annotate_hit, hit);
 
 		if (h->offset >= from && h->offset < to)
 			profile_add(&count, h->count.samples, h->count.weight);
@@ -288,12 +320,16 @@ static void append_code(GString *out, const char *text)
 	text_append(out, blanks->str);
 }
 
-void annotate_text(const struct annotate *a, bool colours, GString *out)
+/* Whether lines have shares of an earlier capture. */
+static bool shows_before(const struct annotate *a)
 {
-	const struct functions_function *function =
-		functions_function(a->names, a->function);
-	const char *colour;
-	guint i;
+	return a->before && (!a->before->hits || annotate_is_same_code(a, a->before));
+}
+
+static void append_head(const struct annotate *a, GString *out)
+{
+	const struct functions_function *function = functions_function(a->names, a->function);
+	const struct annotate *before = a->before;
 
 	g_string_append(out, "# ");
 	text_append(out, function->name);
@@ -303,43 +339,92 @@ void annotate_text(const struct annotate *a, bool colours, GString *out)
 	text_append_count(out, a->all.samples, "sample", "samples");
 	g_string_append(out, " of ");
 	text_append_cut(out, profile_event(a->profile, a->shown)->text);
-	g_string_append_printf(out, ", %.2f%% of all\n# %s\n  share  samples  address  code\n",
-		summary_share(a->all.weight, a->whole), a->source);
-	for (i = 0; i < a->lines->len; i++) {
-		const struct disasm_line *line = &g_array_index(a->lines, struct disasm_line, i);
-		struct profile_count count = { 0, 0 };
-
-		if (line->is_code)
-			count = count_line(a, i);
-		colour = colours && count.samples
-				 ? text_colour(summary_share(count.weight, a->all.weight))
-				 : "";
-		g_string_append(out, colour);
-		if (count.samples)
-			g_string_append_printf(out, "%6.2f%%  %7" PRIu64 "  ",
-				summary_share(count.weight, a->all.weight), count.samples);
-		else
-			g_string_append_printf(out, "%18s", "");
-		if (line->is_code)
-			g_string_append_printf(out, "%7" PRIx64 "  ", line->address);
-		else
-			g_string_append_printf(out, "%9s", "");
-		append_code(out, line->text);
-		while (out->str[out->len - 1] == ' ')
-			g_string_truncate(out, out->len - 1);
-		g_string_append_printf(out, "%s\n", *colour ? TEXT_COLOUR_END : "");
+	g_string_append_printf(out, ", %.2f%% of all\n# %s\n", summary_share(a->all.weight, a->whole),
+		a->source);
+	if (before) {
+		g_string_append(out, "# before: ");
+		text_append_count(out, before->all.samples, "sample", "samples");
+		g_string_append_printf(out, ", %.2f%% of all\n# %s%s\n",
+			summary_share(before->all.weight, before->whole), before->source,
+			shows_before(a) ? "" : ": of other code, whose lines can't be compared");
 	}
+	g_string_append_printf(out, "  share  samples  %saddress  code\n",
+		shows_before(a) ? " before  change  " : "");
+}
+
+/* The share in the earlier capture, and the difference in percent points. */
+static void append_before(const struct annotate *a, guint i, double share, GString *out)
+{
+	const struct profile_count count = count_line(a, a->before, i);
+	const double earlier = summary_share(count.weight, a->before->all.weight);
+
+	if (count.samples || share > 0)
+		g_string_append_printf(out, "%6.2f%%  %+6.2f  ", earlier, share - earlier);
+	else
+		g_string_append_printf(out, "%17s", "");
+}
+
+static void append_line(const struct annotate *a, guint i, bool colours, GString *out)
+{
+	const struct disasm_line *line = &g_array_index(a->lines, struct disasm_line, i);
+	struct profile_count count = { 0, 0 };
+	const char *colour;
+	double share;
+
+	if (line->is_code)
+		count = count_line(a, a, i);
+	share = summary_share(count.weight, a->all.weight);
+	colour = colours && count.samples ? text_colour(share) : "";
+	g_string_append(out, colour);
+	if (count.samples)
+		g_string_append_printf(out, "%6.2f%%  %7" PRIu64 "  ", share, count.samples);
+	else
+		g_string_append_printf(out, "%18s", "");
+	if (shows_before(a) && line->is_code)
+		append_before(a, i, share, out);
+	else if (shows_before(a))
+		g_string_append_printf(out, "%17s", "");
+	if (line->is_code)
+		g_string_append_printf(out, "%7" PRIx64 "  ", line->address);
+	else
+		g_string_append_printf(out, "%9s", "");
+	append_code(out, line->text);
+	while (out->str[out->len - 1] == ' ')
+		g_string_truncate(out, out->len - 1);
+	g_string_append_printf(out, "%s\n", *colour ? TEXT_COLOUR_END : "");
+}
+
+void annotate_text(const struct annotate *a, bool colours, GString *out)
+{
+	append_head(a, out);
+	for (guint i = 0; i < a->lines->len; i++)
+		append_line(a, i, colours, out);
+}
+
+/* after: behind the names of the members */
+static void append_named(GString *out, const char *after, const struct profile_count *count, uint64_t whole)
+{
+	char text[G_ASCII_DTOSTR_BUF_SIZE], samples[32], share[32];
+
+	g_snprintf(samples, sizeof(samples), "samples%s", after);
+	g_snprintf(share, sizeof(share), "share%s", after);
+	json_append_name(out, samples);
+	g_string_append_printf(out, "%" PRIu64, count->samples);
+	json_append_name(out, share);
+	g_string_append(out,
+		g_ascii_formatd(text, sizeof(text), "%.4f", summary_share(count->weight, whole)));
 }
 
 static void append_figures(GString *out, const struct profile_count *count, uint64_t whole)
 {
-	char text[G_ASCII_DTOSTR_BUF_SIZE];
+	append_named(out, "", count, whole);
+}
 
-	json_append_name(out, "samples");
-	g_string_append_printf(out, "%" PRIu64, count->samples);
-	json_append_name(out, "share");
-	g_string_append(out,
-		g_ascii_formatd(text, sizeof(text), "%.4f", summary_share(count->weight, whole)));
+static void append_figures_before(const struct annotate *a, guint i, GString *out)
+{
+	const struct profile_count count = count_line(a, a->before, i);
+
+	append_named(out, "_before", &count, a->before->all.weight);
 }
 
 void annotate_json(const struct annotate *a, GString *out)
@@ -355,6 +440,10 @@ void annotate_json(const struct annotate *a, GString *out)
 	json_append_member(out, "event", profile_event(a->profile, a->shown)->text);
 	json_append_member(out, "source", a->source);
 	append_figures(out, &a->all, a->whole);
+	if (a->before) {
+		json_append_member(out, "source_before", a->before->source);
+		append_named(out, "_before", &a->before->all, a->before->whole);
+	}
 	json_append_name(out, "lines");
 	g_string_append_c(out, '[');
 	for (i = 0; i < a->lines->len; i++) {
@@ -362,11 +451,13 @@ void annotate_json(const struct annotate *a, GString *out)
 
 		g_string_append(out, i ? ",\n{" : "\n{");
 		if (line->is_code) {
-			const struct profile_count count = count_line(a, i);
+			const struct profile_count count = count_line(a, a, i);
 
 			g_snprintf(address, sizeof(address), "0x%" PRIx64, line->address);
 			json_append_member(out, "address", address);
 			append_figures(out, &count, a->all.weight);
+			if (shows_before(a))
+				append_figures_before(a, i, out);
 		}
 		json_append_member(out, "text", line->text);
 		g_string_append_c(out, '}');

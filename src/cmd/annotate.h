@@ -22,6 +22,10 @@ struct annotate {
 	const char *pattern; /* a name, or fnmatch(3); NULL if `function` was set */
 	const char *event;   /* NULL for that with the largest share */
 	bool no_source, own;
+	bool is_exact; /* the pattern is a name, whatever its characters are */
+	/* beside which it is shown: its file and the place in it are preferred; NULL: all are equal */
+	const struct annotate *like;
+	const struct annotate *before; /* an earlier capture whose shares are shown too; NULL: none */
 
 	/* the selection */
 	uint32_t shown, function; /* event, of names */
@@ -35,6 +39,14 @@ struct annotate {
 
 /* Returns false if no samples were taken in such a function itself. */
 bool annotate_choose(struct annotate *a);
+
+/*
+ * Counts the samples of the chosen function, for one that is `before` of another one. The caller calls
+ * annotate_fini().
+ */
+void annotate_count(struct annotate *a);
+/* Whether both are of the same code, so that their addresses correspond. */
+bool annotate_is_same_code(const struct annotate *a, const struct annotate *before);
 
 /*
  * Reads the code of the chosen function. Returns a negative value if there is no code, with the

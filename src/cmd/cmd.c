@@ -74,6 +74,18 @@ static int refuse_option(const struct command *command, const char *word)
 	return cmd_usage_error(command, "no option %s", word);
 }
 
+void cmd_explain_letter(const struct command *command, int letter)
+{
+	const struct cmd_option *o = command->options;
+	char answer[192];
+
+	while (o->letter && o->letter != letter)
+		o++;
+	if (o->letter && letter < CMD_LONG_ONLY &&
+		perf_options_answer(command->name, (char)letter, NULL, answer, sizeof(answer)))
+		fprintf(stderr, "kprof %s: -%c is --%s (%s)\n", command->name, letter, o->name, answer);
+}
+
 int cmd_next_option(const struct command *command, int argc, char **argv, int *status)
 {
 	struct option longs[OPTIONS_MAX] = { { "help", no_argument, NULL, 'h' } };
@@ -101,6 +113,7 @@ int cmd_next_option(const struct command *command, int argc, char **argv, int *s
 		return -1;
 	case ':':
 		*status = cmd_usage_error(command, "%s needs an argument", argv[optind - 1]);
+		cmd_explain_letter(command, optopt);
 		return -1;
 	case '?':
 		*status = refuse_option(command, argv[optind - 1]);

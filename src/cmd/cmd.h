@@ -55,6 +55,12 @@ struct command {
  */
 int cmd_next_option(const struct command *command, int argc, char **argv, int *status);
 
+/*
+ * If perf has an option of this letter that does something else, prints how it is said here: for errors
+ * that the letter may have caused.
+ */
+void cmd_explain_letter(const struct command *command, int letter);
+
 /* Prints the options and examples of a command. */
 void cmd_print_help(const struct command *command);
 

@@ -22,6 +22,7 @@ static const char *const kinds[] = {
 	[EVENTLIST_HARDWARE] = "hardware",
 	[EVENTLIST_PMU] = "pmu",
 	[EVENTLIST_TRACEPOINT] = "tracepoint",
+	[EVENTLIST_TIME] = "time",
 };
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -43,8 +44,8 @@ static void append_event(GString *out, const struct eventlist_event *event)
 	g_string_append_printf(out, "%c %-10s  ", event->available ? '*' : ' ', kinds[event->kind]);
 	append_described(out, 40, event->name, event->text);
 	g_string_append_c(out, '\n');
-	if (event->kind != EVENTLIST_PMU)
-		return; /* their modifiers are all the same; kprof-list(1) has them */
+	if (event->kind != EVENTLIST_PMU && event->kind != EVENTLIST_TIME)
+		return; /* the modifiers of the others are all the same; kprof-list(1) has them */
 	for (i = 0; i < event->masks->len; i++) {
 		const struct eventlist_mask *mask =
 			&g_array_index(event->masks, struct eventlist_mask, i);

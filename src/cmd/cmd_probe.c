@@ -6,11 +6,17 @@
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/units.h"
 #include "cmd/live_probe.h"
 #include "probes/ast.h"
+#include "probes/find_file.h"
 #include "probes/listing.h"
+#include "probes/tables.h"
 #include "probes/targets.h"
+#include "symbolizer/file_functions.h"
+#include "sys/proc.h"
 
 static const struct cmd_option options[] = {
 	{ 'l', "list", NULL, "list the probes that match the argument, or all" },
@@ -18,6 +24,8 @@ static const struct cmd_option options[] = {
 		"the program; then the first argument is $1 and not a program or its file" },
 	{ 'n', "dry-run", NULL, "only check the program" },
 	{ 'c', "command", "COMMAND", "run COMMAND, and end with it; cpid is its process" },
+	{ 'p', "pid", "PID", "only what this process does, until it ends" },
+	{ 'f', "format", "FORM", "text, or json in the shape that bpftrace has for it" },
 	{ 'o', "output", "FILE", "write to FILE in place of standard output" },
 	{ 0 },
 };
@@ -32,13 +40,74 @@ static int print_line(void *arg, const char *line)
 	return puts(line) < 0;
 }
 
+/* Functions or static probes of a file: "usdt:PATH:PATTERN". */
+struct file_list {
+	const char *kind, *path;
+	GHashTable *lines; /* that were printed: a function may be in two tables, a probe in several places */
+};
+
+static int print_found(void *arg, const struct proto_found *found)
+{
+	struct file_list *list = arg;
+	char *line = g_strdup_printf("%s:%s:%s%s%s", list->kind, list->path, found->name,
+		*found->arguments ? " " : "", found->arguments);
+
+	return g_hash_table_add(list->lines, line) && puts(line) < 0;
+}
+
+/* Lists what a file has, if the pattern names one; false if it does not. */
+static bool list_file(const char *pattern, int *status)
+{
+	static const struct helpers_options plain;
+	g_auto(GStrv) parts = g_strsplit(pattern ? pattern : "", ":", 3);
+	const bool has_parts = parts[0] && parts[1] && parts[2];
+	const struct kind_row *kind = has_parts ? kind_find(parts[0], strlen(parts[0])) : NULL;
+	const bool is_static = kind && kind->kind == PROBE_USDT;
+	g_autofree char *path = NULL, *names = NULL;
+	g_autoptr(GHashTable) lines = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	struct helpers *helpers;
+	struct file_list list;
+	struct err err = { "" };
+	int fd = -1, ret;
+
+	if (!kind || !*parts[1] ||
+		(!is_static && kind->kind != PROBE_UPROBE && kind->kind != PROBE_URETPROBE))
+		return false;
+	path = find_file(parts[1]);
+	/* the provider may be left out */
+	names = g_strconcat(is_static && !strchr(parts[2], ':') ? "*:" : "", parts[2], NULL);
+	list = (struct file_list){ .kind = kind->name, .path = path, .lines = lines };
+	*status = CMD_FAILED;
+	if (!path) {
+		cmd_error("there is no program or library '%s'", parts[1]);
+		return true;
+	}
+	helpers = helpers_create(&plain);
+	ret = file_functions(helpers, &(struct file_functions_query){ .path = path, .pattern = names,
+		.flags = is_static ? PROTO_STATIC_PROBES : 0, .each = print_found,
+		.arg = &list }, &fd, &err);
+	helpers_destroy(helpers);
+	if (fd >= 0)
+		close(fd);
+	if (ret < 0)
+		cmd_error("%s", err.text);
+	else if (!g_hash_table_size(lines))
+		cmd_error("no probe matches '%s'", pattern);
+	else
+		*status = cmd_finish_output(CMD_OK);
+	return true;
+}
+
 static int list(const char *pattern)
 {
 	struct targets *targets;
 	struct err err = { "" };
 	const char *why = "";
 	bool any = false;
+	int status;
 
+	if (list_file(pattern, &status))
+		return status;
 	if (targets_open(NULL, &targets, &err)) {
 		cmd_error("%s", err.text);
 		return CMD_FAILED;
@@ -91,6 +160,29 @@ static int run_program(const struct command *command, const struct live_probe *p
 	return live_probe_run(&run);
 }
 
+/* 0 for an error, which has been printed. */
+static int take_pid(const struct command *command, const char *text, int *status)
+{
+	uint64_t pid;
+
+	if (units_parse_u64(text, &pid) || !pid || pid > INT32_MAX)
+		*status = cmd_usage_error(command, "'%s' is no process", text);
+	else if (proc_lives("/proc", (pid_t)pid))
+		return (int)pid;
+	else
+		*status = cmd_usage_error(command, "there is no process %s", text);
+	return 0;
+}
+
+static bool take_format(const struct command *command, const char *text, bool *as_json, int *status)
+{
+	*as_json = strcmp(text, "json") == 0;
+	if (*as_json || strcmp(text, "text") == 0)
+		return true;
+	*status = cmd_usage_error(command, "'%s' is neither text nor json", text);
+	return false;
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
 	const char *text = NULL, *run_command = NULL;
@@ -100,6 +192,13 @@ static int run(const struct command *command, int argc, char **argv)
 	int letter, status;
 
 	while ((letter = cmd_next_option(command, argc, argv, &status)) > 0) {
+		if (letter == 'p') {
+			probe.pid = take_pid(command, optarg, &status);
+			if (!probe.pid)
+				return status;
+		} else if (letter == 'f' && !take_format(command, optarg, &probe.as_json, &status)) {
+			return status;
+		}
 		if (letter == 'l')
 			lists = true;
 		else if (letter == 'e')
@@ -124,7 +223,7 @@ static int run(const struct command *command, int argc, char **argv)
 	probe.text = program;
 	probe.args = (const char *const *)argv + optind;
 	/* a child of -c does not run yet: any number that is none of another process */
-	if (live_probe_check(program, probe.args, run_command ? 1 : 0))
+	if (live_probe_check(program, probe.args, run_command ? 1 : 0, &probe.count))
 		return CMD_FAILED;
 	return checks ? CMD_OK : run_program(command, &probe, run_command);
 }

@@ -36,6 +36,7 @@ enum {
 	OPTION_STACK = CMD_LONG_ONLY,
 	OPTION_CALL_GRAPH,
 	OPTION_DURATION,
+	OPTION_ONLY,
 	OPTION_SWITCH,
 };
 
@@ -51,6 +52,7 @@ static const struct cmd_option options[] = {
 	{'p', "pid", "PID", "keep the samples of these processes: PID[,PID...]"},
 	{'t', "tid", "TID", "keep the samples of these threads: TID[,TID...]"},
 	{'u', "uid", "USER", "keep the samples of this user's processes"},
+	{OPTION_ONLY, "only", "EXPR", "sample only tasks for which this holds, as kpctl's `only`"},
 	{'D', "delay", "MS", "leave out the samples of the first MS milliseconds"},
 	{OPTION_DURATION, "duration", "SECONDS", "stop sampling after this time"},
 	{'o', "output", "FILE",
@@ -109,10 +111,8 @@ static int prepare(struct record_run *r, struct err *err)
 	g_autofree char *folder = g_path_get_dirname(r->output.path);
 	int ret = sampling_open(&r->sampling, &r->choice, &r->launch.before, err);
 
-	if (!ret && r->rate.modifier && !r->settings.event)
-		r->settings.event = r->sampling.kpctl.event;
 	if (!ret)
-		ret = rate_apply(&r->rate, &r->settings.event, err);
+		ret = rate_apply(&r->rate, r->sampling.kpctl.event, &r->settings.event, err);
 	if (!ret)
 		ret = kpdata_copy_open(&r->copy, r->sampling.dir, folder, err);
 	if (!ret)
@@ -269,6 +269,8 @@ static int record(struct record_run *r)
 	}
 	if (ret)
 		cmd_error("%s", *err.text ? err.text : strerror(-ret));
+	if (ret && r->choice.mount && !g_file_test(r->choice.mount, G_FILE_TEST_IS_DIR))
+		cmd_explain_letter(&cmd_record, 'm');
 	clean_up(r, ret);
 	launch_end(&r->launch);
 	/*
@@ -322,6 +324,9 @@ static int take_option(const struct command *command, struct record_run *r, int 
 	case 'C':
 		r->settings.cpus = optarg;
 		break;
+	case OPTION_ONLY:
+		r->settings.only = optarg;
+		break;
 	case 'p':
 	case 't':
 	case 'u':
@@ -352,8 +357,8 @@ static int check_arguments(const struct command *command, const struct record_ru
 		return cmd_usage_error(command, "give --mount or --private, not both");
 	if (r->all && target)
 		return cmd_usage_error(command, "give --all-cpus, or --pid, --tid and --uid, not both");
-	if (!r->argv && !r->all && !target && !r->settings.cpus)
-		return cmd_usage_error(command, "no command to run, and no --all-cpus, --cpu, --pid,"
+	if (!r->argv && !r->all && !target && !r->settings.cpus && !r->settings.only)
+		return cmd_usage_error(command, "no command to run, and no --all-cpus, --cpu, --only, --pid,"
 			" --tid or --uid, which record without one until Ctrl-C");
 	if (r->output.numbered && strcmp(r->output.path, "-") == 0)
 		return cmd_usage_error(command, "--switch-output needs a file");

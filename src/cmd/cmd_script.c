@@ -72,7 +72,7 @@ static int run(const struct command *command, int argc, char **argv)
 		return status;
 	if (script_set_fields(&how, fields, &err))
 		return cmd_usage_error(command, "%s", err.text);
-	status = input_choose(command, argc, argv, &choice);
+	status = input_choose_several(command, argc, argv, &choice);
 	if (status != CMD_OK)
 		return status;
 	return script(&choice, &how, paged);
@@ -80,7 +80,7 @@ static int run(const struct command *command, int argc, char **argv)
 
 const struct command cmd_script = {
 	.name = "script",
-	.arguments = "[FILE]",
+	.arguments = "[FILE...]",
 	.summary = "Print each sample with its stack, as perf script does",
 	.examples = "kprof script | stackcollapse-perf.pl | flamegraph.pl > flame.svg\n"
 		    "kprof script -G -F comm,time,sym --ns capture\n",

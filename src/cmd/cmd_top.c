@@ -3,9 +3,9 @@
  * kprof top: the hottest functions of the last seconds, refreshed, in the browser of src/tui. If
  * standard output is not a terminal, it prints one report after one interval (top_text.c).
  *
- * If the profiler runs already, kprof top only reads from it. Otherwise it starts the profiler, and
- * stops it at the end. The whole machine is sampled; other samples than those of the chosen
- * processes, threads and functions are left out here (top_filter.c).
+ * If the profiler runs already, kprof top only reads from it, unless options say what to sample.
+ * Otherwise it starts the profiler, and stops it at the end. The whole machine is sampled; other samples
+ * than those of the chosen processes, threads and functions are left out here (top_filter.c).
  */
 #include "cmd/commands.h"
 
@@ -18,7 +18,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/units.h"
+#include "cmd/part.h"
 #include "cmd/rate.h"
 #include "cmd/recent_samples.h"
 #include "cmd/report_browser.h"
@@ -39,6 +41,7 @@ enum {
 	OPTION_SYMBOLS,
 	OPTION_PERCENT_LIMIT,
 	OPTION_STDIO,
+	OPTION_ONLY,
 };
 
 static const struct cmd_option options[] = {
@@ -53,6 +56,9 @@ static const struct cmd_option options[] = {
 	{'p', "pid", "PID", "these processes and their descendants: PID[,PID...]"},
 	{'t', "tid", "TID", "these threads: TID[,TID...]"},
 	{'u', "uid", "USER", "this user's processes"},
+	PART_OPTIONS_TIME,
+	PART_OPTIONS_PROGRAM,
+	{OPTION_ONLY, "only", "EXPR", "sample only tasks for which this holds, as kpctl's `only`"},
 	{OPTION_COMMS, "comms", "NAME", "processes and threads with these names: NAME[,NAME...]"},
 	{OPTION_DSOS, "dsos", "FILE", "functions of these files: FILE[,FILE...]"},
 	{OPTION_SYMBOLS, "symbols", "FUNCTION", "these functions: FUNCTION[,FUNCTION...]"},
@@ -74,6 +80,7 @@ struct top {
 	struct rate rate;
 	struct sampling_choice choice;
 	struct top_filter filter;
+	struct query query; /* of which part of the samples */
 	struct rows_options rows;
 	bool callers, stdio;
 
@@ -112,6 +119,20 @@ static bool selects(const struct top_filter *f)
 	return f->has_cpus || record_target_is_set(&f->target) || f->comms || f->dsos || f->symbols;
 }
 
+/* The source and the part; to be freed. */
+static char *describe_source(const struct top *t, const char *from)
+{
+	g_autoptr(GString) words = g_string_new(NULL);
+	GString *text = g_string_new(from);
+
+	if (!query_is_empty(&t->query)) {
+		query_append(words, &t->query);
+		g_string_append(text, "; only ");
+		text_append(text, words->str);
+	}
+	return g_string_free(text, FALSE);
+}
+
 static int show(struct top *t, struct err *err)
 {
 	g_auto(GStrv) names = g_strsplit(events(t), ",", 2);
@@ -121,13 +142,16 @@ static int show(struct top *t, struct err *err)
 		.look = look,
 		.arg = t,
 	};
+	const char *from = t->sampling.server.dir ? "a private server" : t->sampling.dir;
+	g_autofree char *text_of_source = describe_source(t, from);
+	const struct summary_source source = { .text = text_of_source };
 	const struct browser_options browser = {
-		.source = t->sampling.dir,
+		.source = &source,
 		.own = t->filter.own,
 		.rows = t->rows,
 		.colours = cmd_has_colours(),
 		.annotate = report_browser_annotate,
-		.arg = t->sampling.dir,
+		.arg = (void *)from,
 	};
 	const struct top_text_options text = {
 		.rows = t->rows,
@@ -153,18 +177,18 @@ static int show(struct top *t, struct err *err)
 /* Options that only a start carries out. */
 static bool wants_start(const struct top *t)
 {
-	return t->settings.event || t->settings.stack || t->rate.modifier;
+	return t->settings.event || t->settings.stack || t->settings.only || t->rate.modifier;
 }
 
 static int begin_sampling(struct top *t, struct err *err)
 {
-	int ret = sampling_open(&t->sampling, &t->choice, &t->before, err);
+	int ret;
 
+	t->choice.shares = !wants_start(t);
+	ret = sampling_open(&t->sampling, &t->choice, &t->before, err);
 	if (ret)
 		return ret;
-	if (t->rate.modifier && !t->settings.event)
-		t->settings.event = t->sampling.kpctl.event;
-	ret = rate_apply(&t->rate, &t->settings.event, err);
+	ret = rate_apply(&t->rate, t->sampling.kpctl.event, &t->settings.event, err);
 	if (!ret && (!t->sampling.kpctl.running || wants_start(t)))
 		ret = sampling_start(&t->sampling, &t->settings, err);
 	if (!ret)
@@ -190,6 +214,7 @@ static int begin(struct top *t, struct err *err)
 		ret = recent_samples_open(t->sampling.dir, &t->recent, err);
 	if (ret)
 		return ret;
+	recent_samples_select(t->recent, &t->query);
 	report_input_warn_of_names();
 	t->symbols = functions_open_symbols(NULL);
 	return 0;
@@ -209,6 +234,8 @@ static int top(struct top *t)
 		close(t->signal_fd);
 	if (ret)
 		cmd_error("%s", *err.text ? err.text : strerror(-ret));
+	if (ret && t->choice.mount && !g_file_test(t->choice.mount, G_FILE_TEST_IS_DIR))
+		cmd_explain_letter(&cmd_top, 'm');
 	return cmd_finish_output(ret ? CMD_FAILED : CMD_OK);
 }
 
@@ -292,6 +319,9 @@ static int take_sampling_option(const struct command *command, struct top *t, in
 	case OPTION_CALL_GRAPH:
 		t->callers = true;
 		return rate_set_graph(command, optarg, &t->settings.stack);
+	case OPTION_ONLY:
+		t->settings.only = optarg;
+		break;
 	case 'C':
 		return set_cpus(command, t, optarg);
 	case 'p':
@@ -310,6 +340,8 @@ static int take_sampling_option(const struct command *command, struct top *t, in
 
 static int take_option(const struct command *command, struct top *t, int letter)
 {
+	if (part_has(letter))
+		return part_take(command, &t->query, letter, optarg);
 	switch (letter) {
 	case 'd':
 		return set_delay(command, t, optarg);

@@ -31,7 +31,7 @@ enum {
 };
 
 static const struct cmd_option options[] = {
-	{'e', "event", "EVENT",
+	{'e', "event", "EVENTS",
 		"trace these kernel events of a command or of processes, separated by commas: syscalls, "
 		"openat, syscall:open*, sched:*, function:NAME; repeatable; default: syscalls"},
 	{'p', "pid", "PID", "trace these processes and what they start: PID[,PID...]"},
@@ -106,15 +106,22 @@ static int copy_text(const char *path, struct trace_names *names)
 
 static int show_mount(const char *mount, bool follow, bool addresses)
 {
-	struct trace_names *names = addresses ? NULL : trace_names_create();
-	g_autofree char *path = NULL;
-	int status = CMD_FAILED;
+	struct trace_names *names = NULL;
+	g_autofree char *chosen = NULL, *path = NULL, *capture = NULL;
+	int status;
 	struct err err;
 
-	if (mount_choice_path(mount, follow ? "kptrace_pipe" : "kptrace", &path, &err))
+	if ((!mount && mount_choice_find(&chosen, &err)) ||
+		mount_choice_path(mount ? mount : chosen, follow ? "kptrace_pipe" : "kptrace", &path, &err)) {
 		cmd_error("%s", err.text);
-	else
-		status = copy_text(path, names);
+		return CMD_FAILED;
+	}
+	/* a program that is followed runs; of one that has ended the capture may know more */
+	if (!follow)
+		capture = g_build_filename(mount ? mount : chosen, "kpdata", NULL);
+	if (!addresses)
+		names = trace_names_create(capture);
+	status = copy_text(path, names);
 	if (names)
 		trace_names_destroy(names);
 	return status;
@@ -172,13 +179,16 @@ static int set_duration(const struct command *command, struct live_trace *live)
 	return CMD_OK;
 }
 
-static void add_events(struct live_trace *live, const char *list)
+static int add_events(const struct command *command, struct live_trace *live, const char *list)
 {
 	g_auto(GStrv) names = g_strsplit(list, ",", -1);
 
-	for (char **name = names; *name; name++)
-		if (**name)
-			g_ptr_array_add(live->events, g_strdup(*name));
+	for (char **name = names; *name; name++) {
+		if (!**name)
+			return cmd_usage_error(command, "an event is missing: '%s'", list);
+		g_ptr_array_add(live->events, g_strdup(*name));
+	}
+	return *names ? CMD_OK : cmd_usage_error(command, "an event is missing: ''");
 }
 
 static int take_live_option(const struct command *command, struct live_trace *live, int letter)
@@ -187,8 +197,7 @@ static int take_live_option(const struct command *command, struct live_trace *li
 
 	switch (letter) {
 	case 'e':
-		add_events(live, optarg);
-		break;
+		return add_events(command, live, optarg);
 	case 'p':
 		if (record_target_add_list(&live->target, optarg, false, &err))
 			return cmd_usage_error(command, "%s", err.text);
@@ -233,9 +242,15 @@ static int take_option(const struct command *command, struct trace_arguments *ar
 	return CMD_OK;
 }
 
+/* Options of a trace that is there. */
+static bool has_copy_options(const struct trace_arguments *args)
+{
+	return args->mount || args->follow || args->addresses || args->ctf_dir;
+}
+
 static int run_live(const struct command *command, struct trace_arguments *args, char **argv)
 {
-	if (args->mount || args->follow || args->addresses || args->ctf_dir)
+	if (has_copy_options(args))
 		return cmd_usage_error(command, "--mount, --follow, --addresses and --ctf are for a trace "
 			"that is there, not for a command or processes that are traced now");
 	args->live.argv = *argv ? argv : NULL;
@@ -244,8 +259,20 @@ static int run_live(const struct command *command, struct trace_arguments *args,
 	return live_trace_run(&args->live);
 }
 
+/* Whether the first argument is a program, not a copy: there is no file of this name. */
+static bool is_program(const char *name)
+{
+	g_autofree char *path = NULL;
+
+	if (g_file_test(name, G_FILE_TEST_EXISTS))
+		return false;
+	path = g_find_program_in_path(name);
+	return path != NULL;
+}
+
 static int run_with(const struct command *command, struct trace_arguments *args, int argc, char **argv)
 {
+	args->is_live |= optind < argc && !has_copy_options(args) && is_program(argv[optind]);
 	if (args->is_live)
 		return run_live(command, args, argv + optind);
 	if (optind == argc && args->ctf_dir)
@@ -263,7 +290,7 @@ static int run_with(const struct command *command, struct trace_arguments *args,
 static int run(const struct command *command, int argc, char **argv)
 {
 	struct trace_arguments args = { 0 };
-	int letter, status = CMD_OK;
+	int letter = 0, status = CMD_OK;
 
 	live_trace_init(&args.live);
 	while (status == CMD_OK && (letter = cmd_next_option(command, argc, argv, &status)) > 0)

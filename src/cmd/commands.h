@@ -10,6 +10,7 @@ extern const struct command cmd_convert;
 extern const struct command cmd_ctl;
 extern const struct command cmd_doctor;
 extern const struct command cmd_dump;
+extern const struct command cmd_flame;
 extern const struct command cmd_list;
 extern const struct command cmd_mark;
 extern const struct command cmd_probe;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kernel/callnames.h"
 #include "prof/events.h"
 #include "sys/tracefs.h"
 
@@ -86,23 +87,73 @@ static void offer_tracepoints(const struct completion *completion, const char *t
 	close(dirfd);
 }
 
+/* The event before the colon is one of these times, which have modifiers of their own. */
+static bool offer_time_modifiers(const struct completion *completion, const char *event)
+{
+	const bool wall = g_str_has_prefix(event, "wall:");
+
+	if (!wall && !g_str_has_prefix(event, "offcpu:"))
+		return false;
+	completion_offer(completion, "min=", "leave out shorter times: microseconds");
+	completion_offer(completion, "waker", "with the task that woke it");
+	if (wall)
+		completion_offer(completion, "freq=", NULL);
+	return true;
+}
+
+static void offer_names(const struct completion *completion)
+{
+	const char *name;
+	bool hardware;
+	size_t i;
+
+	if (!completion->counts) {
+		completion_offer(completion, "default", "cycles, or cpu-clock where there are none");
+		completion_offer(completion, "offcpu", "time away from the CPU");
+		completion_offer(completion, "wall", "time on the CPU and away from it");
+	}
+	for (i = 0; (name = events_generic(i, &hardware)) != NULL; i++)
+		completion_offer(completion, name, hardware ? "hardware" : "software");
+}
+
 void completion_offer_events(struct completion *completion)
 {
 	static const char *const modifiers[] = {"u", "k", "period=", "freq="};
-	const char *name, *typed;
-	bool hardware;
-	size_t i;
+	const char *typed;
 
 	completion_begin_after(completion, ',');
 	typed = completion->typed + completion->done;
 	offer_tracepoints(completion, typed);
 	if (!strstr(typed, "::"))
 		completion_begin_after(completion, ':');
-	if (completion->typed + completion->done != typed) {
+	if (completion->typed + completion->done == typed)
+		offer_names(completion);
+	else if (!offer_time_modifiers(completion, typed))
 		completion_offer_all(completion, modifiers, G_N_ELEMENTS(modifiers));
-		return;
+}
+
+/* ---- events of the kernel's trace ------------------------------------------------------------ */
+
+#define ONE_CALL "syscall:"
+
+void completion_offer_kernel_events(struct completion *completion)
+{
+	g_autofree struct callnames *calls = g_new0(struct callnames, 1);
+	const char *typed;
+	size_t i;
+
+	completion_begin_after(completion, ',');
+	typed = completion->typed + completion->done;
+	offer_tracepoints(completion, typed);
+	callnames_init(calls);
+	if (g_str_has_prefix(typed, ONE_CALL)) {
+		completion->done += (int)strlen(ONE_CALL);
+	} else {
+		completion_offer(completion, "syscalls", "all system calls");
+		completion_offer(completion, ONE_CALL, "a system call");
+		completion_offer(completion, "function:", "a function of the kernel");
 	}
-	completion_offer(completion, "default", "cycles, or cpu-clock where there are none");
-	for (i = 0; (name = events_generic(i, &hardware)) != NULL; i++)
-		completion_offer(completion, name, hardware ? "hardware" : "software");
+	for (i = 0; i < CALLNAMES_NUMBERS; i++)
+		if (calls->names[i])
+			completion_offer(completion, calls->names[i], "system call");
 }

@@ -17,6 +17,7 @@ struct completion {
 	int done; /* bytes of `typed` that are complete: values up to a comma or `=` */
 	struct input_choice choice; /* the capture that the command reads; .mount for all commands */
 	bool reads; /* the command reads a capture */
+	bool counts; /* the command counts events, and takes no samples */
 	/* of kprof ctl */
 	const char *file; /* the control file; NULL: kpctl */
 	const char *word; /* its first word; NULL: that one is being typed */
@@ -32,5 +33,11 @@ void completion_begin_after(struct completion *completion, char separator);
 
 /* Events: further ones behind a comma, modifiers and the names of tracepoints behind a colon. */
 void completion_offer_events(struct completion *completion);
+
+/*
+ * Events that kprof trace records, further ones behind a comma: system calls, and behind a colon
+ * the names of tracepoints.
+ */
+void completion_offer_kernel_events(struct completion *completion);
 
 #endif

@@ -87,6 +87,11 @@ static void offer_processes(struct completion *completion)
 	offer_field(completion, BREAKDOWN_PROCESS);
 }
 
+static void offer_hosts(struct completion *completion)
+{
+	offer_field(completion, BREAKDOWN_HOST);
+}
+
 static void offer_captured_pids(struct completion *completion)
 {
 	offer_field(completion, BREAKDOWN_PID);
@@ -187,6 +192,13 @@ static void offer_probes(struct completion *completion)
 	}
 }
 
+static void offer_probe_forms(struct completion *completion)
+{
+	static const char *const forms[] = {"text", "json"};
+
+	completion_offer_all(completion, forms, G_N_ELEMENTS(forms));
+}
+
 /* ---- words ------------------------------------------------------------------------------------ */
 
 static void offer_formats(struct completion *completion)
@@ -247,8 +259,10 @@ static const struct value_kind {
 	void (*offer)(struct completion *completion); /* NULL: only what the shell adds */
 	const char *more; /* what the shell adds, the first line of the output */
 } kinds[] = {
+	{"EVENTS", NULL, EITHER, false, completion_offer_kernel_events, words},
 	{"EVENT", NULL, READS, false, offer_captured_events, words},
 	{"EVENT", NULL, EITHER, false, completion_offer_events, words},
+	{"FORM", NULL, EITHER, false, offer_probe_forms, words},
 	{"FORMAT", NULL, EITHER, false, offer_formats, words},
 	{"FIELDS", NULL, EITHER, true, offer_fields, words},
 	{"FIELD", NULL, EITHER, false, offer_fields, words},
@@ -261,11 +275,13 @@ static const struct value_kind {
 	{"PROGRAM", NULL, EITHER, false, offer_probes, files},
 	{"PID", NULL, READS, false, offer_captured_pids, words},
 	{"PID", NULL, SAMPLES, true, offer_pids, words},
+	{"PID", NULL, EITHER, false, offer_pids, words},
 	{"TID", NULL, SAMPLES, true, offer_pids, words},
 	{"USER", NULL, EITHER, false, offer_users, words},
 	{"FUNCTION", "symbols", EITHER, true, offer_functions, words},
 	{"FUNCTION", NULL, EITHER, false, offer_functions, words},
 	{"NAME", "comms", EITHER, true, offer_comms, words},
+	{"NAME", "host", READS, false, offer_hosts, words},
 	{"NAME", "comm", EITHER, false, offer_processes, words},
 	{"NAME", "file", EITHER, false, completion_ctl_files, words},
 	{"WORD", NULL, EITHER, false, completion_ctl_words, words},

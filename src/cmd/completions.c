@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd/commands.h"
 #include "cmd/completion_values.h"
 
 /* The words before the one that is being typed, as the command would take them. */
@@ -221,6 +222,7 @@ void completions_print(const struct command *const *commands, int count, char **
 	} else if (strcmp(words[0], "help") == 0 && count == 2) {
 		print_commands(commands, &line.completion);
 	} else if ((line.command = find_command(commands, words[0]))) {
+		line.completion.counts = line.command == &cmd_stat;
 		line.completion.reads = strstr(line.command->arguments, "FILE") != NULL;
 		read_line(&line, count, words);
 		print_line(&line, count);

@@ -14,7 +14,6 @@
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 #include "cmd/report_input.h"
-#include "formats/html.h"
 #include "sys/memfile.h"
 
 /* A capture with what a format needs of it. */
@@ -97,7 +96,7 @@ static void convert_close(struct convert *c)
 }
 
 /* Loads what the format needs. */
-static int convert_load(struct convert *c, const struct view_format *format)
+static int convert_load(struct convert *c, const struct view_format *format, bool wakers)
 {
 	struct progress *progress;
 	struct err err;
@@ -111,7 +110,7 @@ static int convert_load(struct convert *c, const struct view_format *format)
 	c->symbols = progress_open_symbols(progress);
 	if (format->needs & VIEW_NAMES)
 		symbols_prepare(c->symbols);
-	if (view_load(format, &c->input.decoder, 0, &c->profile, &err) < 0)
+	if (view_load(format, &c->input.decoder, 0, wakers, &c->profile, &err) < 0)
 		return fail(&c->input, err.text);
 	progress_set_files(progress, processes_file_count(c->profile->processes));
 	c->names = view_name(format, c->profile, c->symbols, -1);
@@ -128,22 +127,29 @@ static int open_output(const char *output)
 	return CMD_FAILED;
 }
 
-/* Writes the format; `before` is an earlier capture for report.html, or NULL. */
+static struct view_input view_of(const struct convert *c)
+{
+	return (struct view_input){
+		.profile = c->profile,
+		.functions = c->names,
+		.capture_fd = c->capture_fd,
+		.source = &c->input.origin,
+	};
+}
+
+/* Writes the format; `before` is an earlier capture for a format that shows differences, or NULL. */
 static int convert_write(
 	const struct convert *c, const struct convert *before, const struct view_format *format)
 {
-	const struct view_input view = { c->profile, c->names, c->capture_fd };
+	struct view_input view = view_of(c), earlier;
 	struct err err = { "" };
 	int ret;
 
 	if (before) {
-		const struct view_input earlier = { before->profile, before->names,
-			before->capture_fd };
-
-		ret = html_write_difference(&earlier, &view, stdout, &err);
-	} else {
-		ret = format->write(&view, stdout, &err);
+		earlier = view_of(before);
+		view.before = &earlier;
 	}
+	ret = format->write(&view, stdout, &err);
 	if (ret)
 		cmd_error("%s: %s: %s", c->input.name, format->name,
 			*err.text ? err.text : strerror(-ret));
@@ -151,7 +157,7 @@ static int convert_write(
 }
 
 /* `before` is loaded, or NULL. */
-static int convert_one(const struct view_format *format, const struct input_choice *choice,
+static int convert_one(const struct view_format *format, bool wakers, const struct input_choice *choice,
 	const struct convert *before, const char *output)
 {
 	struct convert c;
@@ -162,35 +168,35 @@ static int convert_one(const struct view_format *format, const struct input_choi
 	status = open_output(output);
 	if (status == CMD_OK) {
 		input_print_source(&c.input, choice);
-		status = convert_load(&c, format);
+		status = convert_load(&c, format, wakers);
 	}
 	if (status == CMD_OK) {
 		status = convert_write(&c, before, format);
 		status |= report_input_print_profile_damage(c.input.name, c.profile);
+		status |= c.input.damaged ? CMD_FAILED : CMD_OK;
 		status = cmd_finish_output(status);
 	}
 	convert_close(&c);
 	return status;
 }
 
-int convert_capture(const struct view_format *format, const struct input_choice *choice,
+int convert_capture(const struct view_format *format, bool wakers, const struct input_choice *choice,
 	const char *output)
 {
-	return convert_one(format, choice, NULL, output);
+	return convert_one(format, wakers, choice, NULL, output);
 }
 
-int convert_difference(const struct input_choice *choice, const struct input_choice *before,
-	const char *output)
+int convert_difference(const struct view_format *format, const struct input_choice *choice,
+	const struct input_choice *before, const char *output)
 {
-	const struct view_format *format = view_find("report.html");
 	struct convert earlier;
 	int status = convert_open(&earlier, before);
 
 	if (status != CMD_OK)
 		return status;
-	status = convert_load(&earlier, format);
+	status = convert_load(&earlier, format, false);
 	if (status == CMD_OK) {
-		status = convert_one(format, choice, &earlier, output);
+		status = convert_one(format, false, choice, &earlier, output);
 		status |= report_input_print_profile_damage(
 			earlier.input.name, earlier.profile);
 	}

@@ -6,12 +6,15 @@
 #include "cmd/input.h"
 #include "formats/view.h"
 
-/* Writes the capture to a file, or to standard output if that is NULL or "-". Prints errors. */
-int convert_capture(const struct view_format *format, const struct input_choice *choice,
+/*
+ * Writes the capture to a file, or to standard output if that is NULL or "-". Prints errors. wakers: as of
+ * view_load().
+ */
+int convert_capture(const struct view_format *format, bool wakers, const struct input_choice *choice,
 	const char *output);
 
-/* The same for report.html, with the difference from the earlier capture `before`. */
-int convert_difference(const struct input_choice *choice, const struct input_choice *before,
-	const char *output);
+/* The same with the difference from the earlier capture `before`, in a format that shows one. */
+int convert_difference(const struct view_format *format, const struct input_choice *choice,
+	const struct input_choice *before, const char *output);
 
 #endif

@@ -104,18 +104,15 @@ static void open_counter(struct counter *counter, const struct event *event,
 int counters_open(struct counters *counters, const struct counters_target *target, struct err *err)
 {
 	unsigned int i, open = 0;
-	int ret;
+	int ret = 0;
 
 	for (i = 0; i < counters->list.count; i++) {
 		open_counter(&counters->all[i], &counters->list.events[i], target);
 		open += !counters->all[i].error;
+		if (!ret && !counters_is_unsupported(&counters->all[i]))
+			ret = counters->all[i].error;
 	}
-	if (open)
-		return 0;
-	ret = counters->all[0].error;
-	if (ret == -ENOENT || ret == -EOPNOTSUPP)
-		return err_set(err, -ret, "this machine can't count %s", counters->list.events[0].text);
-	return perf_explain(ret, NULL, err);
+	return open || !ret ? 0 : perf_explain(ret, NULL, err);
 }
 
 static void read_counter(struct counter *counter)
@@ -154,14 +151,15 @@ void counters_close(struct counters *counters)
 	}
 }
 
+bool counters_is_unsupported(const struct counter *counter)
+{
+	return counter->error == -ENOENT || counter->error == -EOPNOTSUPP;
+}
+
 const char *counters_reason(const struct counter *counter, struct err *err)
 {
-	switch (counter->error) {
-	case -ENOENT:
-	case -EOPNOTSUPP:
+	if (counters_is_unsupported(counter))
 		return "this machine can't count it";
-	default:
-		perf_explain(counter->error, NULL, err);
-		return err->text;
-	}
+	perf_explain(counter->error, NULL, err);
+	return err->text;
 }

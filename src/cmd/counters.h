@@ -37,13 +37,15 @@ struct counters {
 
 /*
  * Opens the counters of counters->list; those of a command begin with its exec, the others now. If
- * no event can be counted, it returns the error of the first one.
+ * no event can be counted, and not only because the machine lacks them all, it returns the error of one.
  */
 int counters_open(struct counters *counters, const struct counters_target *target, struct err *err);
 /* Reads the sums into `counted`. */
 void counters_read(struct counters *counters);
 void counters_close(struct counters *counters);
 
+/* Whether this machine does not have the event. */
+bool counters_is_unsupported(const struct counter *counter);
 /* The reason for counter->error; in *err or constant. */
 const char *counters_reason(const struct counter *counter, struct err *err);
 

@@ -69,6 +69,31 @@ static void find_generic(struct eventlist_finder *f)
 	}
 }
 
+/* What the programs at the switches of tasks sample. */
+static void find_times(struct eventlist_finder *f)
+{
+	static const char *const modifiers[] = { "min=US", "waker", NULL };
+	static const char *const wall_only[] = { "freq=HZ", NULL };
+	static const char *const texts[][2] = {
+		{ "offcpu", "time away from the CPU, with its stacks; not for stat" },
+		{ "wall", "time on the CPU and away from it; not for stat" },
+	};
+	struct eventlist_event *event;
+	size_t i;
+
+	for (i = 0; i < G_N_ELEMENTS(texts); i++) {
+		if (!matches(f, texts[i][0]))
+			continue;
+		event = new_event(EVENTLIST_TIME);
+		event->name = texts[i][0];
+		event->text = texts[i][1];
+		add_modifiers(event, modifiers);
+		if (i)
+			add_modifiers(event, wall_only);
+		g_ptr_array_add(f->list->events, event);
+	}
+}
+
 /* perf's own table has these, under their usual names. */
 static bool is_generic(const struct pfm_listed *listed)
 {
@@ -209,7 +234,8 @@ static bool can_count_event(const struct eventlist_event *event)
 }
 
 /*
- * Tries one tracepoint for all: the permission is the same for all, and each close takes some ms.
+ * Tries one tracepoint for all: the permission is the same for all, and each close takes some ms. The same
+ * for offcpu and wall.
  */
 static void set_available(struct eventlist *list)
 {
@@ -219,12 +245,15 @@ static void set_available(struct eventlist *list)
 	for (i = 0; i < list->events->len; i++) {
 		struct eventlist_event *event = list->events->pdata[i];
 
-		if (event->kind == EVENTLIST_TRACEPOINT && tried) {
+		if (tried && event->kind == tried->kind) {
 			event->available = tried->available;
 			continue;
 		}
-		event->available = !event->absent && can_count_event(event);
-		if (event->kind == EVENTLIST_TRACEPOINT)
+		if (event->kind == EVENTLIST_TIME)
+			event->available = events_try_offcpu(NULL) == 0;
+		else
+			event->available = !event->absent && can_count_event(event);
+		if (event->kind == EVENTLIST_TRACEPOINT || event->kind == EVENTLIST_TIME)
 			tried = event;
 	}
 }
@@ -237,6 +266,7 @@ struct eventlist *eventlist_create(const regex_t *pattern, bool all)
 	list->events = g_ptr_array_new_with_free_func(free_event);
 	list->strings = g_string_chunk_new(4096);
 	find_generic(&finder);
+	find_times(&finder);
 	pfm_list(all, take_listed, &finder, &list->pfm);
 	find_tracepoints(&finder);
 	set_available(list);

@@ -17,6 +17,7 @@ enum eventlist_kind {
 	EVENTLIST_HARDWARE, /* of perf, if there is a PMU */
 	EVENTLIST_PMU,      /* of libpfm4 */
 	EVENTLIST_TRACEPOINT,
+	EVENTLIST_TIME, /* offcpu and wall, which can't be counted */
 };
 
 struct eventlist_mask {
@@ -33,7 +34,7 @@ struct eventlist_event {
 	GArray *masks;	  /* struct eventlist_mask */
 	GPtrArray *modifiers; /* "k", "period=N": char * */
 	bool absent;          /* its PMU is not one of this machine */
-	bool available;       /* this user can count it on this machine */
+	bool available;       /* this user can count it on this machine; of EVENTLIST_TIME, sample it */
 };
 
 struct eventlist {

@@ -16,19 +16,26 @@
 #include "base/err.h"
 #include "capture/decode.h"
 #include "capture/query.h"
+#include "formats/summary.h"
 
 struct command;
 
 struct input {
 	char *name; /* for messages */
-	char *source; /* the name and the age, for headings */
+	char *source; /* the name, the age and the part, for headings */
+	char *named;  /* the same without the age */
+	char *control; /* the path of kpctl if it is kpdata of a mount, or NULL */
+	struct summary_source origin; /* the same three */
 	int fd;
+	bool damaged;  /* a part of one of several files could not be read, which was printed */
 	uint8_t *data; /* what was read ahead, of a stream that is read twice */
 	struct decoder decoder;
 };
 
 struct input_choice {
 	const char *file;  /* "-": standard input */
+	char *const *more; /* further files, which are merged with it */
+	int more_count;
 	const char *mount; /* directory: its kpdata. Both NULL: see input_source.h */
 	struct query query; /* only this part of it; needs `twice` */
 };
@@ -38,6 +45,8 @@ struct input_choice {
  * message if there is another argument, or both FILE and --mount.
  */
 int input_choose(const struct command *command, int argc, char **argv, struct input_choice *choice);
+/* The same with any number of FILEs, which are merged: needs `twice`. */
+int input_choose_several(const struct command *command, int argc, char **argv, struct input_choice *choice);
 
 /*
  * Opens the input. With `twice` the decoder can be rewound, also on streams. Returns -errno of
@@ -53,8 +62,8 @@ int input_open(struct input *input, const struct input_choice *choice, bool twic
  */
 int input_unwind(struct input *input, struct err *err);
 /*
- * Prints the source as a line on standard error if the arguments did not name it, or if it is a mount
- * without samples: for commands whose output has no heading.
+ * For commands whose output has no heading: prints a line on standard error if the source is a mount
+ * without samples; and on a terminal one with the source, if the arguments did not name it.
  */
 void input_print_source(const struct input *input, const struct input_choice *choice);
 void input_close(struct input *input);

@@ -21,7 +21,9 @@
 struct input_source_run {
 	bool running;
 	bool held;       /* it has records */
+	uint64_t since_ns; /* when it started or stopped, CLOCK_MONOTONIC; 0: not known */
 	uint64_t age_ns; /* since it started, or since it stopped; UINT64_MAX: not known */
+	uint64_t runs_ns; /* its length, with other runs since the last clear */
 };
 
 static void read_run(const char *dir, struct input_source_run *run)
@@ -32,6 +34,8 @@ static void read_run(const char *dir, struct input_source_run *run)
 
 	run->running = kpctl_client_read(dir, &kpctl, NULL) == 0 && kpctl.running;
 	run->held = kpctl_client_stat(dir, "bytes.held") > 0;
+	run->since_ns = since && since <= now ? since : 0;
+	run->runs_ns = kpctl_client_stat(dir, "profiler.runs_ns");
 	run->age_ns = since && since <= now ? now - since : UINT64_MAX;
 	kpctl_client_clear(&kpctl);
 }
@@ -63,13 +67,16 @@ static bool is_newer(const struct stat *st)
 {
 	g_autofree char *dir = NULL;
 	struct input_source_run run;
+	uint64_t now, age;
 
 	if (mount_choice_find_quietly(&dir, NULL))
 		return true;
 	read_run(dir, &run);
 	if (!run.held && !run.running)
 		return true;
-	return run.age_ns == UINT64_MAX || file_age_ns(st) <= run.age_ns + FILE_TIME_NS;
+	now = clock_monotonic_ns(); /* after the run was read, which may take long */
+	age = file_age_ns(st);
+	return age <= FILE_TIME_NS || now - MIN(now, age - FILE_TIME_NS) >= run.since_ns;
 }
 
 int input_source_find(char **path, struct err *err)
@@ -108,7 +115,7 @@ static void append_run(GString *text, const char *dir)
 	struct input_source_run run;
 
 	read_run(dir, &run);
-	if (!run.running && !run.held) {
+	if (!run.running && !run.held && !run.runs_ns) {
 		g_string_append(text, INPUT_SOURCE_EMPTY);
 		return;
 	}
@@ -142,4 +149,14 @@ char *input_source_describe(const char *path)
 		g_string_append(text, " ago");
 	}
 	return g_string_free(text, FALSE);
+}
+
+char *input_source_control(const char *path, uint64_t *run_ns)
+{
+	g_autofree char *dir = g_path_get_dirname(path), *whole = g_canonicalize_filename(dir, NULL);
+
+	if (!is_of_mount(path, dir))
+		return NULL;
+	*run_ns = kpctl_client_stat(dir, "profiler.runs_ns");
+	return g_build_filename(whole, "kpctl", NULL);
 }

@@ -7,6 +7,8 @@
 #ifndef KPROFS_CMD_INPUT_SOURCE_H
 #define KPROFS_CMD_INPUT_SOURCE_H
 
+#include <stdint.h>
+
 #include "base/err.h"
 
 #define INPUT_SOURCE_FILE "kprof.data"
@@ -25,5 +27,11 @@ int input_source_find(char **path, struct err *err);
  * "/mnt/kprof/kpdata, stopped 3 s ago". Strings: see base/text.h.
  */
 char *input_source_describe(const char *path);
+
+/*
+ * The whole path of kpctl beside this kpdata of a mount, to be freed, and the length of its runs; NULL if
+ * it is another file.
+ */
+char *input_source_control(const char *path, uint64_t *run_ns);
 
 #endif

@@ -7,6 +7,7 @@
 #include <glib.h>
 #include <linux/magic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -61,6 +62,10 @@ int kpctl_client_read(const char *dir, struct kpctl_client *kpctl, struct err *e
 			g_free(kpctl->cpus);
 			kpctl->cpus = g_strdup(lines[i] + strlen("cpus "));
 		}
+		if (g_str_has_prefix(lines[i], "only ")) {
+			g_free(kpctl->only);
+			kpctl->only = g_strdup(lines[i] + strlen("only "));
+		}
 		if (strcmp(lines[i], "start") == 0)
 			kpctl->running = true;
 	}
@@ -72,10 +77,33 @@ void kpctl_client_clear(struct kpctl_client *kpctl)
 	g_clear_pointer(&kpctl->event, g_free);
 	g_clear_pointer(&kpctl->stack, g_free);
 	g_clear_pointer(&kpctl->cpus, g_free);
+	g_clear_pointer(&kpctl->only, g_free);
 }
 
-/* The reason in the last line of kperr that this process caused; to be freed, NULL if none. */
-static char *find_reason(const char *dir)
+/* The reason in a line of kperr: FILE line N: 'WRITTEN': REASON, or FILE: REASON; NULL if there is none. */
+static const char *find_sentence(const char *entry)
+{
+	const char *line = strstr(entry, " line ");
+	const char *before = line && g_ascii_isdigit(line[strlen(" line ")]) ? "': " : ": ";
+	const char *at = strstr(entry, before);
+
+	return at ? at + strlen(before) : NULL;
+}
+
+/* The time at the beginning of a line of kperr. */
+static uint64_t time_of(const char *entry)
+{
+	char *end;
+	const uint64_t seconds = strtoull(entry, &end, 10);
+
+	return *end == '.' ? seconds * NSEC_PER_SEC + strtoull(end + 1, NULL, 10) : 0;
+}
+
+/*
+ * The reason in the last line of kperr that this process caused, since a time, as an earlier process may
+ * have had its number; to be freed, NULL if none.
+ */
+static char *find_reason(const char *dir, uint64_t since_ns)
 {
 	g_autofree char *text = NULL, *own = g_strdup_printf(" pid %d ", (int)getpid());
 	g_auto(GStrv) lines = NULL;
@@ -86,12 +114,13 @@ static char *find_reason(const char *dir)
 		return NULL;
 	lines = g_strsplit(text, "\n", -1);
 	for (i = 0; lines[i]; i++) {
-		const char *at = strstr(lines[i], own) ? strstr(lines[i], "': ") : NULL;
+		const char *at = strstr(lines[i], own);
 
+		at = at && time_of(lines[i]) >= since_ns ? find_sentence(at) : NULL;
 		if (!at)
 			continue;
 		g_free(reason);
-		reason = g_strdup(at + strlen("': "));
+		reason = g_strdup(at);
 	}
 	return reason;
 }
@@ -131,7 +160,7 @@ static int write_lines(const char *path, const char *dir, const char *lines, cha
 		if (code == EBUSY)
 			return err_set(err, code,
 				"%s: another process holds the profiler by an open file", path);
-		*reason = find_reason(dir);
+		*reason = find_reason(dir, 0);
 		return err_set(err, code, "%s: %s", path, *reason ? *reason : strerror(code));
 	}
 	do
@@ -141,7 +170,7 @@ static int write_lines(const char *path, const char *dir, const char *lines, cha
 	close(fd);
 	if (n >= 0)
 		return 0;
-	*reason = find_reason(dir);
+	*reason = find_reason(dir, 0);
 	return err_set(err, code, "%s: %s", path, *reason ? *reason : strerror(code));
 }
 
@@ -168,6 +197,11 @@ int kpctl_client_write(const char *dir, const char *lines, struct err *err)
 		return ret;
 	return ret == -EBUSY ? err_set(err, EBUSY, "%s: %s", path, reason)
 			     : err_set(err, -ret, "%s", reason);
+}
+
+char *kpctl_client_note(const char *dir, uint64_t since_ns)
+{
+	return find_reason(dir, since_ns);
 }
 
 char *kpctl_client_text(const char *dir, const char *name)

@@ -13,6 +13,7 @@ struct kpctl_client {
 	char *event;
 	char *stack;
 	char *cpus;
+	char *only;
 	bool running;
 };
 
@@ -23,9 +24,14 @@ void kpctl_client_clear(struct kpctl_client *kpctl);
 /* Writes these lines in one write(2). An error has the reason that kperr gives. */
 int kpctl_client_write(const char *dir, const char *lines, struct err *err);
 
-/* The same for another file of the mount. */
+/* The same for another file of the mount: an error has its path too, and the usage. */
 int kpctl_client_write_file(const char *dir, const char *name, const char *lines, struct err *err);
 
+/*
+ * What kperr says of a write of this process that succeeded, as a narrower scope of `start`; to be freed,
+ * NULL if it says nothing. since_ns: CLOCK_MONOTONIC before the write.
+ */
+char *kpctl_client_note(const char *dir, uint64_t since_ns);
 /* The text in a row of kpstat, to be freed; NULL if there is no such row. */
 char *kpctl_client_text(const char *dir, const char *name);
 

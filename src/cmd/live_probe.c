@@ -15,36 +15,37 @@
 #include "cmd/cmd.h"
 #include "cmd/kpctl_client.h"
 #include "cmd/launch.h"
+#include "cmd/live_pipe.h"
 #include "cmd/private_server.h"
 #include "probes/check.h"
 #include "probes/parameters.h"
 #include "probes/parser.h"
 #include "probes/targets.h"
 #include "sys/clock.h"
+#include "sys/proc.h"
 
 #define NAME	   "program"
 #define FILE_NAME  "probes/" NAME
-#define LINE_BEGIN "] probe:" NAME ": " /* behind the process, in a line of the trace */
+#define LABEL	   "probe:" NAME ": " /* of what the program prints, behind the time, */
+#define LABEL_PART "probe:" NAME "+: "	/* the line goes on in the next message */
+#define LABEL_OF   "] " LABEL		/* or behind the process that has printed it */
+#define COUNTS	   "{\"type\": \"counts\""  /* the last line of an answer in JSON, which bpftrace has not */
 #define LOOK_MS	   250			/* how often it is looked whether the program has called exit() */
-#define END_MS	   30000		/* the most that the last lines may take to come */
-#define READ_BYTES 65536
 
 struct live_run {
 	const struct live_probe *probe;
 	struct launch launch;
 	struct private_server server;
-	int pipe;
+	struct live_pipe pipe;
 	FILE *out;
-	GString *held; /* the beginning of a line */
-	char *mark;    /* the message that ends the trace; NULL before it is written */
-	bool marked;   /* it was read */
+	GString *part; /* of a line that goes on */
 	bool exits;    /* the text calls exit() */
-	bool failed;   /* to write the output */
+	bool failed;   /* to write other output than lines of the trace */
 };
 
 /* ---- the text ---------------------------------------------------------------------------------- */
 
-int live_probe_check(const char *text, const char *const *args, int child)
+int live_probe_check(const char *text, const char *const *args, int child, uint32_t *count)
 {
 	struct check_options options = { .args = args, .child = child };
 	struct targets *targets = NULL;
@@ -59,6 +60,8 @@ int live_probe_check(const char *text, const char *const *args, int child)
 		ret = check_program(ast, &options, &err);
 	if (ret)
 		cmd_error("%s", err.text);
+	else
+		*count = ast->target_count;
 	for (const struct ast_warning *warning = ret ? NULL :
 		ast->warnings; warning; warning = warning->next)
 		cmd_error("note: line %u: %s", warning->place.line, warning->text);
@@ -107,57 +110,37 @@ static int set_program(struct live_run *r, struct err *err)
 
 /* ---- lines ------------------------------------------------------------------------------------- */
 
-/* What the program has printed; other lines of the trace are left out. */
-static void take_line(struct live_run *r, const char *line)
+/* What the program has printed: all that the trace of the private server has. A map has several lines. */
+static void take_line(void *arg, const char *line, size_t bytes)
 {
-	const char *text = strstr(line, LINE_BEGIN);
+	struct live_run *r = arg;
+	const char *cpu = strstr(line, "]:cpu"), *text = cpu ? strstr(cpu, ": ") : NULL, *label;
 
-	if (r->mark && g_str_has_suffix(line, r->mark))
-		r->marked = true;
-	else if (text && fprintf(r->out, "%s\n", text + strlen(LINE_BEGIN)) < 0)
-		r->failed = true;
+	(void)bytes;
+	if (!text)
+		return;
+	text += strlen(": ");
+	if (g_str_has_prefix(text, LABEL_PART)) {
+		g_string_append(r->part, text + strlen(LABEL_PART));
+		return;
+	}
+	label = strstr(text, LABEL_OF);
+	if (g_str_has_prefix(text, LABEL)) {
+		/* flush_output() sees a failure */
+		fprintf(r->out, "%s", r->part->str);
+		g_string_truncate(r->part, 0);
+		text += strlen(LABEL);
+	} else if (label) {
+		text = label + strlen(LABEL_OF);
+	}
+	fprintf(r->out, "%s\n", text);
 }
 
-/* Reads what is there. Returns false at the end of the pipe. */
-static bool read_lines(struct live_run *r)
+static bool flush_output(void *arg)
 {
-	char buffer[READ_BYTES];
-	ssize_t n = read(r->pipe, buffer, sizeof(buffer));
-	char *begin, *end;
+	const struct live_run *r = arg;
 
-	if (n <= 0)
-		return n < 0 && (errno == EAGAIN || errno == EINTR);
-	g_string_append_len(r->held, buffer, n);
-	begin = r->held->str;
-	while ((end = strchr(begin, '\n'))) {
-		*end = '\0';
-		take_line(r, begin);
-		begin = end + 1;
-	}
-	g_string_erase(r->held, 0, begin - r->held->str);
-	if (fflush(r->out))
-		r->failed = true;
-	return true;
-}
-
-/* The pipe is in the order of time: nothing is missing before a message that is written now. */
-static int read_rest(struct live_run *r, struct err *err)
-{
-	struct pollfd fd = { .fd = r->pipe, .events = POLLIN };
-	const uint64_t end_ns = clock_monotonic_ns() + END_MS * NSEC_PER_MSEC;
-	g_autofree char *line = NULL;
-	int ret;
-
-	r->mark = g_strdup_printf("kprof probe %d ends", (int)getpid());
-	line = g_strconcat(r->mark, "\n", NULL);
-	ret = kpctl_client_write_file(r->server.dir, "kptrace", line, err);
-	while (!ret && !r->marked && !r->failed) {
-		if (clock_monotonic_ns() > end_ns)
-			return err_set(err, ETIMEDOUT, "the end of the trace does not come");
-		if (poll(&fd, 1, LOOK_MS) > 0 && !read_lines(r))
-			return err_set(err, EPIPE, "the trace has ended early");
-	}
-	return ret;
+	return !fflush(r->out) && !ferror(r->out);
 }
 
 /* Without the counts and the text of the program, which are comments. */
@@ -171,7 +154,7 @@ static int print_maps(struct live_run *r, struct err *err)
 	if (!file)
 		return err_set(err, errno, "%s: %s", path, strerror(errno));
 	while (getline(&line, &room, file) > 0)
-		if (line[0] != '#' && fputs(line, r->out) == EOF)
+		if (line[0] != '#' && !g_str_has_prefix(line, COUNTS) && fputs(line, r->out) == EOF)
 			r->failed = true;
 	if (ferror(file))
 		ret = err_set(err, EIO, "%s can't be read", path);
@@ -181,23 +164,33 @@ static int print_maps(struct live_run *r, struct err *err)
 
 /* ---- the run ----------------------------------------------------------------------------------- */
 
+/* Mount options of the private server. */
+static char *options_of(const struct live_probe *probe)
+{
+	g_autofree char *pid = probe->pid ? g_strdup_printf(",probe_pid=%d", probe->pid) : NULL;
+
+	return g_strdup_printf("probe_format=%s%s", probe->as_json ? "json" : "text", pid ? pid : "");
+}
+
 static int prepare(struct live_run *r, struct err *err)
 {
 	const char *output = r->probe->output;
-	g_autofree char *path = NULL;
+	g_autofree char *options = options_of(r->probe);
 	int ret = launch_begin(&r->launch, r->probe->argv, err);
 
 	r->out = output ? fopen(output, "we") : stdout;
 	if (!ret && !r->out)
 		ret = err_set(err, errno, "%s: %s", output, strerror(errno));
 	if (!ret)
-		ret = private_server_start(&r->server, NULL, &r->launch.before, err);
+		ret = private_server_start(&r->server, options, &r->launch.before, err);
 	if (ret)
 		return ret;
-	path = g_build_filename(r->server.dir, "kptrace_pipe", NULL);
-	r->pipe = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (r->pipe < 0)
-		return err_set(err, errno, "%s: %s", path, strerror(errno));
+	ret = live_pipe_open(&r->pipe, r->server.dir, err);
+	if (ret)
+		return ret;
+	if (r->probe->as_json && fprintf(r->out,
+		"{\"type\": \"attached_probes\", \"data\": {\"probes\": %u}}\n", r->probe->count) < 0)
+		r->failed = true;
 	return set_program(r, err);
 }
 
@@ -213,12 +206,13 @@ static bool has_exited(const struct live_run *r)
 static void watch(struct live_run *r)
 {
 	struct pollfd fds[] = { { .fd = r->launch.signal_fd, .events = POLLIN },
-		{ .fd = r->pipe, .events = POLLIN } };
+		{ .fd = r->pipe.fd, .events = POLLIN } };
 
 	launch_signals(&r->launch);
-	while (!r->launch.ended && !r->failed && !has_exited(r)) {
-		poll(fds, 2, r->exits ? LOOK_MS : -1);
-		if (fds[1].revents && !read_lines(r))
+	while (!r->launch.ended && !r->pipe.failed && !has_exited(r) &&
+		(!r->probe->pid || proc_lives("/proc", r->probe->pid))) {
+		poll(fds, 2, r->exits || r->probe->pid ? LOOK_MS : -1);
+		if (fds[1].revents && !live_pipe_read(&r->pipe))
 			return;
 		launch_signals(&r->launch);
 	}
@@ -230,7 +224,7 @@ static int finish(struct live_run *r, struct err *err)
 	int ret = write_text(r, "off\n", strlen("off\n"), err);
 
 	if (!ret)
-		ret = read_rest(r, err);
+		ret = live_pipe_finish(&r->pipe, r->server.dir, "probe", err);
 	return ret ? ret : print_maps(r, err);
 }
 
@@ -238,7 +232,7 @@ static void finish_output(struct live_run *r, int *status)
 {
 	if (!r->out)
 		return;
-	if (fflush(r->out) || ferror(r->out) || r->failed) {
+	if (fflush(r->out) || ferror(r->out) || r->failed || r->pipe.failed) {
 		cmd_error("%s can't be written: %s", r->probe->output ? r->probe->output :
 			"standard output",
 			strerror(errno));
@@ -250,12 +244,14 @@ static void finish_output(struct live_run *r, int *status)
 
 int live_probe_run(const struct live_probe *probe)
 {
-	struct live_run r = { .probe = probe, .pipe = -1, .held = g_string_new(NULL),
-		.exits = strstr(probe->text, "exit") != NULL };
+	struct live_run r = { .probe = probe, .exits = strstr(probe->text, "exit") != NULL };
 	int status = CMD_FAILED, ret;
 	struct err err = { "" };
 
 	r.launch.signal_fd = -1;
+	r.part = g_string_new(NULL);
+	r.pipe = (struct live_pipe){ .take = take_line, .flush = flush_output, .arg = &r };
+	live_pipe_init(&r.pipe);
 	ret = prepare(&r, &err);
 	if (!ret) {
 		ret = launch_go(&r.launch, &err);
@@ -273,11 +269,9 @@ int live_probe_run(const struct live_probe *probe)
 		status = probe->argv ? r.launch.status : CMD_OK;
 	else
 		cmd_error("%s", *err.text ? err.text : strerror(-ret));
-	if (r.pipe >= 0)
-		close(r.pipe);
+	live_pipe_fini(&r.pipe);
 	private_server_end(&r.server);
 	finish_output(&r, &status);
-	g_string_free(r.held, TRUE);
-	g_free(r.mark);
+	g_string_free(r.part, TRUE);
 	return status;
 }

@@ -3,19 +3,18 @@
 #include "cmd/live_trace.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/units.h"
 #include "cmd/call_summary.h"
 #include "cmd/cmd.h"
 #include "cmd/kpctl_client.h"
 #include "cmd/launch.h"
+#include "cmd/live_pipe.h"
 #include "cmd/private_server.h"
 #include "cmd/trace_names.h"
 #include "sys/clock.h"
@@ -26,22 +25,21 @@
 #define ALL_CALLS "syscalls"
 #define ONE_CALL "syscall:"
 #define LOOK_MS 250 /* how often it is checked whether the processes live */
-#define END_MS 30000 /* the most that the last lines may take to come */
-#define READ_BYTES 65536
+/*
+ * The names of functions of programs that have ended are those of their mappings in a capture, which has the
+ * mappings of processes with samples. A program has some hundred page faults until it is loaded.
+ */
+#define MAPPINGS "event page-faults:period=16\nstart\n"
 
 struct live_run {
 	struct live_trace *trace;
 	struct launch launch;
 	struct private_server server;
-	int pipe;
+	struct live_pipe pipe;
 	FILE *out;
 	struct call_summary *summary;
 	struct trace_names *names; /* NULL without stacks */
-	GString *held;   /* the beginning of a line */
 	GString *text;   /* lines that are to be written */
-	char *mark;      /* the text of the message that ends the trace; NULL before it is written */
-	bool marked;     /* it was read */
-	bool failed;     /* to write the output */
 };
 
 void live_trace_init(struct live_trace *trace)
@@ -90,18 +88,43 @@ static int add_event(struct live_run *r, const char *text, GHashTable *names, st
 	return 0;
 }
 
+/* Writes to a file of the folder. Its path in the private server and its usage do not help a user. */
+static int write_file(struct live_run *r, const char *name, const char *text, struct err *err)
+{
+	g_autofree char *file = g_build_filename(FOLDER, name, NULL);
+	g_autofree char *path = g_strconcat(r->server.dir, "/", file, ": ", NULL);
+	int ret = kpctl_client_write_file(r->server.dir, file, text, err);
+	g_autofree char *all = ret ? g_strdup(err->text) : NULL;
+	char *usage;
+
+	if (!ret || !g_str_has_prefix(all, path))
+		return ret;
+	usage = g_strrstr(all, "; usage: ");
+	if (usage)
+		*usage = '\0';
+	return err_set(err, -ret, "%s", all + strlen(path));
+}
+
+/* With the nearest names, which the server tells. */
+static int refuse_name(const char *name, struct err *err)
+{
+	g_autofree char *all = g_strdup(err->text);
+	const char *nearest = strstr(all, "; nearest: ");
+
+	return err_set(err, ENOENT, "there is no kernel event '%s'%s", name, nearest ? nearest : "");
+}
+
 static int switch_on(struct live_run *r, const char *name, struct err *err)
 {
 	const char *filter = r->trace->filter;
-	g_autofree char *file = g_build_filename(FOLDER, name, NULL);
 	g_autofree char *condition = filter ? g_strconcat(" /", filter, "/", NULL) : g_strdup("");
 	g_autofree char *setting = g_strconcat("1", r->names ? " stack" : "", condition, "\n", NULL);
-	int ret = kpctl_client_write_file(r->server.dir, file, setting, err);
+	int ret = write_file(r, name, setting, err);
 
 	if (ret == -ENOENT)
-		return err_set(err, ENOENT, "there is no kernel event '%s'", name);
+		return refuse_name(name, err);
 	if (ret)
-		err_prefix(err, "%s", name);
+		err_prefix(err, filter && ret == -EINVAL ? "--filter of %s" : "%s", name);
 	return ret;
 }
 
@@ -133,65 +156,36 @@ static int choose_processes(struct live_run *r, struct err *err)
 	for (guint i = 0; i < pids->len; i++)
 		g_string_append_printf(text, "%s%" PRIu32, i ? "," : "", g_array_index(pids, uint32_t, i));
 	g_string_append_c(text, '\n');
-	return kpctl_client_write_file(r->server.dir, FOLDER "/pids", text->str, err);
+	return write_file(r, "pids", text->str, err);
 }
 
 /* ---- lines ------------------------------------------------------------------------------------- */
 
-/* The message has the header of a line and the text, and nothing else. */
-static bool is_mark(const struct live_run *r, const char *line, size_t bytes)
+static void take_line(void *arg, const char *line, size_t bytes)
 {
-	const size_t mark_bytes = r->mark ? strlen(r->mark) : 0;
-	const char *text = memmem(line, bytes, ": ", 2);
+	struct live_run *r = arg;
 
-	return mark_bytes && text && (size_t)(line + bytes - text) == mark_bytes + 2 &&
-		memcmp(text + 2, r->mark, mark_bytes) == 0;
-}
-
-static void take_line(struct live_run *r, const char *line, size_t bytes)
-{
-	if (r->marked)
-		return;
-	r->marked = is_mark(r, line, bytes);
-	if (r->marked)
-		return;
-	if (r->summary)
+	if (r->summary) {
 		call_summary_add(r->summary, line, bytes);
-	else
-		g_string_append_len(r->text, line, (gssize)bytes + 1); /* with its newline */
+		return;
+	}
+	g_string_append_len(r->text, line, (gssize)bytes);
+	g_string_append_c(r->text, '\n');
 }
 
 /* Writes the lines, with the names of functions if there are stacks. */
-static void print_text(struct live_run *r)
+static bool print_text(void *arg)
 {
+	struct live_run *r = arg;
 	g_autoptr(GString) named = r->names ? g_string_new(NULL) : NULL;
 	const GString *text = r->names ? named : r->text;
+	bool written;
 
 	if (r->names)
 		trace_names_append(r->names, r->text->str, r->text->len, named);
-	if (fwrite(text->str, 1, text->len, r->out) != text->len || fflush(r->out))
-		r->failed = true;
+	written = fwrite(text->str, 1, text->len, r->out) == text->len && !fflush(r->out);
 	g_string_truncate(r->text, 0);
-}
-
-/* Reads what is there. Returns false at the end of the pipe. */
-static bool read_lines(struct live_run *r)
-{
-	char buffer[READ_BYTES];
-	ssize_t n = read(r->pipe, buffer, sizeof(buffer));
-	const char *begin, *end;
-
-	if (n <= 0)
-		return n < 0 && (errno == EAGAIN || errno == EINTR);
-	g_string_append_len(r->held, buffer, n);
-	begin = r->held->str;
-	while ((end = memchr(begin, '\n', r->held->len - (size_t)(begin - r->held->str)))) {
-		take_line(r, begin, (size_t)(end - begin));
-		begin = end + 1;
-	}
-	g_string_erase(r->held, 0, begin - r->held->str);
-	print_text(r);
-	return true;
+	return written;
 }
 
 /* ---- the run ----------------------------------------------------------------------------------- */
@@ -207,12 +201,22 @@ static int open_output(struct live_run *r, struct err *err)
 	return r->out ? 0 : err_set(err, errno, "%s: %s", output, strerror(errno));
 }
 
-static int open_pipe(struct live_run *r, struct err *err)
+static void flush_samples(void *arg)
 {
-	g_autofree char *path = g_build_filename(r->server.dir, "kptrace_pipe", NULL);
+	struct live_run *r = arg;
+	struct err ignored;
 
-	r->pipe = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	return r->pipe < 0 ? err_set(err, errno, "%s: %s", path, strerror(errno)) : 0;
+	kpctl_client_write(r->server.dir, "flush\n", &ignored);
+}
+
+/* For the names of functions. Without the right to sample only processes that run have names. */
+static void capture_mappings(struct live_run *r)
+{
+	g_autofree char *capture = g_build_filename(r->server.dir, "kpdata", NULL);
+	struct err ignored;
+
+	if (!kpctl_client_write(r->server.dir, MAPPINGS, &ignored))
+		trace_names_follow(r->names, capture, flush_samples, r);
 }
 
 static int prepare(struct live_run *r, struct err *err)
@@ -225,8 +229,10 @@ static int prepare(struct live_run *r, struct err *err)
 		ret = private_server_start(&r->server, SERVER_OPTIONS, &r->launch.before, err);
 	if (!ret)
 		ret = choose_processes(r, err);
+	if (!ret && r->names)
+		capture_mappings(r);
 	if (!ret)
-		ret = open_pipe(r, err);
+		ret = live_pipe_open(&r->pipe, r->server.dir, err);
 	if (!ret)
 		ret = switch_events(r, err);
 	return ret;
@@ -247,42 +253,22 @@ static int wait_ms(const struct live_run *r)
 
 static bool is_over(const struct live_run *r)
 {
-	return r->launch.ended || r->failed || wait_ms(r) == 0 ||
+	return r->launch.ended || r->pipe.failed || wait_ms(r) == 0 ||
 		(!r->trace->argv && !record_target_lives(&r->trace->target));
 }
 
 static void watch(struct live_run *r)
 {
 	struct pollfd fds[] = { { .fd = r->launch.signal_fd, .events = POLLIN },
-		{ .fd = r->pipe, .events = POLLIN } };
+		{ .fd = r->pipe.fd, .events = POLLIN } };
 
 	launch_signals(&r->launch);
 	while (!is_over(r)) {
 		poll(fds, 2, wait_ms(r));
-		if (fds[1].revents && !read_lines(r))
+		if (fds[1].revents && !live_pipe_read(&r->pipe))
 			return;
 		launch_signals(&r->launch);
 	}
-}
-
-/* The pipe is in the order of time: nothing is missing before a message that is written now. */
-static int read_rest(struct live_run *r, struct err *err)
-{
-	struct pollfd fd = { .fd = r->pipe, .events = POLLIN };
-	const uint64_t end_ns = clock_monotonic_ns() + END_MS * NSEC_PER_MSEC;
-	g_autofree char *line = NULL;
-	int ret;
-
-	r->mark = g_strdup_printf("kprof trace %d ends", (int)getpid());
-	line = g_strconcat(r->mark, "\n", NULL);
-	ret = kpctl_client_write_file(r->server.dir, "kptrace", line, err);
-	while (!ret && !r->marked && !r->failed) {
-		if (clock_monotonic_ns() > end_ns)
-			return err_set(err, ETIMEDOUT, "the end of the trace does not come");
-		if (poll(&fd, 1, LOOK_MS) > 0 && !read_lines(r))
-			return err_set(err, EPIPE, "the trace has ended early");
-	}
-	return ret;
 }
 
 static void finish_output(struct live_run *r, int *status)
@@ -291,7 +277,7 @@ static void finish_output(struct live_run *r, int *status)
 		return;
 	if (r->summary && r->launch.begin_ns)
 		call_summary_print(r->summary, r->out);
-	if (fflush(r->out) || ferror(r->out) || r->failed) {
+	if (fflush(r->out) || ferror(r->out) || r->pipe.failed) {
 		cmd_error("%s can't be written: %s", r->trace->output ? r->trace->output : "standard error",
 			strerror(errno));
 		*status = *status ? *status : CMD_NOT_RUN;
@@ -302,16 +288,17 @@ static void finish_output(struct live_run *r, int *status)
 
 int live_trace_run(struct live_trace *trace)
 {
-	struct live_run r = { .trace = trace, .pipe = -1, .held = g_string_new(NULL),
-		.text = g_string_new(NULL) };
+	struct live_run r = { .trace = trace, .text = g_string_new(NULL) };
 	struct err err = { "" };
 	int status = CMD_NOT_RUN, ret;
 
 	r.launch.signal_fd = -1;
+	r.pipe = (struct live_pipe){ .take = take_line, .flush = print_text, .arg = &r };
+	live_pipe_init(&r.pipe);
 	if (trace->summary)
 		r.summary = call_summary_create();
 	if (trace->stack && !trace->summary)
-		r.names = trace_names_create();
+		r.names = trace_names_create(NULL);
 	ret = prepare(&r, &err);
 	if (!ret) {
 		ret = launch_go(&r.launch, &err);
@@ -322,22 +309,21 @@ int live_trace_run(struct live_trace *trace)
 	}
 	if (!ret) {
 		watch(&r);
-		ret = read_rest(&r, &err);
+		if (r.names)
+			trace_names_refresh(r.names);
+		ret = live_pipe_finish(&r.pipe, r.server.dir, "trace", &err);
 	}
 	launch_end(&r.launch);
 	if (!ret)
 		status = r.launch.status;
 	else
 		cmd_error("%s", *err.text ? err.text : strerror(-ret));
-	if (r.pipe >= 0)
-		close(r.pipe);
+	live_pipe_fini(&r.pipe);
 	private_server_end(&r.server);
 	finish_output(&r, &status);
 	call_summary_destroy(r.summary);
 	if (r.names)
 		trace_names_destroy(r.names);
-	g_string_free(r.held, TRUE);
 	g_string_free(r.text, TRUE);
-	g_free(r.mark);
 	return status;
 }

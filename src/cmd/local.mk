@@ -8,6 +8,7 @@ kprof_SOURCES = \
 	%D%/cmd_ctl.c \
 	%D%/cmd_doctor.c \
 	%D%/cmd_dump.c \
+	%D%/cmd_flame.c \
 	%D%/cmd_list.c \
 	%D%/cmd_mark.c \
 	%D%/cmd_probe.c \
@@ -28,8 +29,9 @@ kprof_SOURCES = \
 	%D%/doctor.c %D%/doctor.h %D%/doctor_look.c \
 	%D%/eventlist.c %D%/eventlist.h \
 	%D%/kpdata_copy.c %D%/kpdata_copy.h \
-	%D%/input.c %D%/input.h %D%/input_source.c %D%/input_source.h \
+	%D%/input.c %D%/input_merge.c %D%/input_merge.h %D%/input.h %D%/input_source.c %D%/input_source.h \
 	%D%/perf_options.c %D%/perf_options.h \
+	%D%/live_pipe.c %D%/live_pipe.h \
 	%D%/live_probe.c %D%/live_probe.h \
 	%D%/live_trace.c %D%/live_trace.h \
 	%D%/pager.c %D%/pager.h \
@@ -46,12 +48,12 @@ kprof_SOURCES = \
 	%D%/progress.c %D%/progress.h \
 	%D%/sampling.c %D%/sampling.h \
 	%D%/record_output.c %D%/record_output.h %D%/record_target.c %D%/record_target.h \
-	%D%/report.c %D%/report.h %D%/report_json.c %D%/report_text.c \
+	%D%/report.c %D%/report.h %D%/report_json.c \
 	%D%/top_filter.c %D%/top_filter.h %D%/top_text.c %D%/top_text.h \
 	%D%/trace_names.c %D%/trace_names.h \
 	%D%/tracecopies.c %D%/tracecopies.h \
 	%D%/tracectf.c %D%/tracectf.h
-kprof_LDADD = libtui.a libformats.a libcapture.a libtrace.a libkernel.a libprobes.a libkpbpf.a libproducers.a libring.a libsymbolizer.a libprof.a libkpbpf.a libsys.a libbase.a $(GLIB_LIBS) \
+kprof_LDADD = libtui.a libformats.a libcapture.a libtrace.a libkernel.a libprobes.a libkpbpf.a libproducers.a libring.a libsymbolizer.a libprof.a libprobes.a libkpbpf.a libsys.a libbase.a $(GLIB_LIBS) \
 	$(DL_LIBS) $(Z_LIBS) $(NCURSES_LIBS) -lm $(BPF_LIBS)
 
 CLEANFILES += %D%/perf_options_page.h

@@ -29,7 +29,11 @@
  *	Subcommand probe: live_probe_run (live_probe.c) runs a program in a private server;
  *	  listing_run (probes/listing.c) lists what can be probed
  *
+ *	Subcommand flame: stackmap_create (formats/stackmap.c) reads maps, flame_write_map draws them
+ *
  *	Subcommand trace:
+ *	  live_trace_run        traces a command in a private server (live_trace.c); as live_probe.c it reads
+ *	                        kptrace_pipe by live_pipe_read (live_pipe.c)
  *	  tracecopies_next      merges copies of cpu/N/trace (trace/tracefile.c)
  *	  tracectf_write        writes them as CTF (trace/ctf/); else as lines (trace/trace_text.c)
  *
@@ -44,6 +48,7 @@
 #include "base/stdfds.h"
 #include "cmd/commands.h"
 #include "cmd/completions.h"
+#include "cmd/perf_options.h"
 
 static const struct command *const commands[] = {
 	&cmd_record,
@@ -58,6 +63,7 @@ static const struct command *const commands[] = {
 	&cmd_ctl,
 	&cmd_mark,
 	&cmd_probe,
+	&cmd_flame,
 	&cmd_list,
 	&cmd_doctor,
 	NULL,
@@ -94,9 +100,13 @@ static const struct command *find_command(const char *name)
 static int refuse_command(const char *name)
 {
 	struct nearest nearest;
-	char text[NEAREST_TEXT_MAX];
+	char text[NEAREST_TEXT_MAX], answer[192];
 	size_t i;
 
+	if (perf_options_answer_command(name, answer, sizeof(answer))) {
+		cmd_error("no command %s (%s); see kprof --help", name, answer);
+		return CMD_USAGE;
+	}
 	nearest_init(&nearest, name);
 	for (i = 0; i < COUNT; i++)
 		nearest_offer(&nearest, commands[i]->name);
@@ -120,6 +130,16 @@ static bool is_one_of(const char *word, const char *a, const char *b, const char
 	return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
 }
 
+/* `kprof -m DIR COMMAND` is `kprof COMMAND -m DIR`. */
+static void put_command_first(char **argv)
+{
+	char *command = argv[3];
+
+	argv[3] = argv[2];
+	argv[2] = argv[1];
+	argv[1] = command;
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *command;
@@ -139,6 +159,8 @@ int main(int argc, char **argv)
 		completions_print(commands, argc - 2, argv + 2);
 		return cmd_finish_output(CMD_OK);
 	}
+	if (argc > 3 && (strcmp(argv[1], "-m") == 0 || strcmp(argv[1], "--mount") == 0))
+		put_command_first(argv);
 	command = find_command(argv[1]);
 	return command ? command->run(command, argc - 1, argv + 1) : refuse_command(argv[1]);
 }

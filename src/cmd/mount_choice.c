@@ -12,6 +12,8 @@
 #include "cmd/cmd.h"
 #include "sys/mounts.h"
 
+#define SESSIONS "/sessions/"
+
 struct mount_choice_found {
 	char *dir;
 	uid_t owner;
@@ -19,7 +21,7 @@ struct mount_choice_found {
 
 struct mount_choice {
 	char *folder; /* the working folder; NULL if it is not known */
-	char *around; /* the mount that the working folder is in; NULL if there is none */
+	char *around; /* the mount or session that the working folder is in; NULL if there is none */
 	GArray *mounts; /* struct mount_choice_found, the oldest first */
 };
 
@@ -35,6 +37,18 @@ static bool is_inside(const char *path, const char *dir)
 	return strncmp(path, dir, length) == 0 && (path[length] == '/' || !path[length]);
 }
 
+/* The session of the mount that the folder is in, or the mount; to be freed. */
+static char *session_around(const char *folder, const char *mount)
+{
+	const char *below = folder + strlen(mount);
+	const char *name;
+
+	if (strncmp(below, SESSIONS, strlen(SESSIONS)) != 0)
+		return g_strdup(mount);
+	name = below + strlen(SESSIONS);
+	return g_strdup_printf("%s" SESSIONS "%.*s", mount, (int)strcspn(name, "/"), name);
+}
+
 static int take_mount(void *arg, const char *dir, uid_t owner)
 {
 	struct mount_choice *choice = arg;
@@ -42,7 +56,8 @@ static int take_mount(void *arg, const char *dir, uid_t owner)
 
 	if (choice->folder && is_inside(choice->folder, dir)) {
 		g_free(choice->around);
-		choice->around = g_strdup(dir); /* the last one is over the others */
+		/* the last one is over the others */
+		choice->around = session_around(choice->folder, dir);
 	}
 	g_array_append_val(choice->mounts, found);
 	return 0;
@@ -150,10 +165,23 @@ int mount_choice_find_quietly(char **dir, struct err *err)
 
 int mount_choice_path(const char *mount, const char *name, char **path, struct err *err)
 {
-	g_autofree char *dir = NULL;
+	g_autofree char *dir = NULL, *sessions = NULL, *above = NULL, *is_above = NULL, *whole = NULL;
 	int ret = mount ? 0 : mount_choice_find(&dir, err);
+	char *real;
 
-	if (!ret)
-		*path = g_build_filename(mount ? mount : dir, name, NULL);
-	return ret;
+	if (ret)
+		return ret;
+	*path = g_build_filename(mount ? mount : dir, name, NULL);
+	/* the trace is the machine's: a session has no files of it */
+	real = realpath(mount ? mount : dir, NULL);
+	whole = g_strdup(real ? real : "/");
+	free(real);
+	sessions = g_path_get_dirname(whole);
+	above = g_path_get_dirname(sessions);
+	is_above = g_build_filename(above, name, NULL);
+	if (g_str_has_suffix(sessions, "/sessions") && access(*path, F_OK) && !access(is_above, F_OK)) {
+		g_free(*path);
+		*path = g_steal_pointer(&is_above);
+	}
+	return 0;
 }

@@ -19,49 +19,86 @@ static const char page[] =
 /* Before the name of an option, it turns the option off. */
 #define NO "no-"
 
+static bool has_name(const char *row, const char *name)
+{
+	return !strncmp(row, name, strlen(name)) && row[strlen(name)] == ' ';
+}
+
+/* name: NULL for the letter */
 static bool is_row_of(const char *row, char letter, const char *name)
 {
-	const char *of_row = row + NAME_COLUMN;
+	return name ? has_name(row + NAME_COLUMN, name) : row[LETTER_COLUMN] == letter;
+}
 
-	if (letter)
-		return row[LETTER_COLUMN] == letter;
-	return !strncmp(of_row, name, strlen(name)) && of_row[strlen(name)] == ' ';
+/* The first row of a section; NULL if the page has none. */
+static const char *find_section(const char *name)
+{
+	const char *rows;
+	char title[64];
+
+	snprintf(title, sizeof(title), "\nperf %s\n\n", name);
+	rows = strstr(page, title);
+	return rows ? rows + strlen(title) : NULL;
+}
+
+/* The row after this one, or NULL. */
+static const char *next_row(const char *row)
+{
+	row += strcspn(row, "\n") + 1;
+	return !strncmp(row, INDENT, strlen(INDENT)) ? row : NULL;
 }
 
 /* The row of an option of the command; NULL if perf has none. */
 static const char *find_row(const char *command, char letter, const char *name)
 {
 	const char *row;
-	char title[64];
 
-	snprintf(title, sizeof(title), "\nperf %s\n\n", command);
-	row = strstr(page, title);
-	if (!row)
-		return NULL;
-	for (row += strlen(title); !strncmp(row, INDENT, strlen(INDENT));
-		row += strcspn(row, "\n") + 1)
+	for (row = find_section(command); row; row = next_row(row))
 		if (is_row_of(row, letter, name))
 			return row;
 	return NULL;
 }
 
+static bool is_kind(const char *row, const char *kind)
+{
+	return !strncmp(row + KIND_COLUMN, kind, strlen(kind));
+}
+
+/* "is here: ..." or "is not here: ..." */
+static void answer(const char *row, char *text, size_t size)
+{
+	snprintf(text, size, "is %s: %.*s", is_kind(row, "other") ? "here" : "not here",
+		(int)strcspn(row + TEXT_COLUMN, "\n"), row + TEXT_COLUMN);
+}
+
 bool perf_options_answer(
 	const char *command, char letter, const char *name, char *text, size_t size)
 {
-	const char *row = find_row(command, letter, name), *kind;
+	const char *row = find_row(command, letter, letter ? NULL : name);
 	const bool negates = !row && !letter && !strncmp(name, NO, strlen(NO));
-	bool same;
+	char here[160] = "is here";
 
 	if (negates)
 		row = find_row(command, 0, name + strlen(NO));
-	kind = row ? row + KIND_COLUMN : "";
-	same = !strncmp(kind, "same", strlen("same"));
-	if (!row || (same && !negates))
+	if (!row || (is_kind(row, "same") && !negates))
 		return false;
-	snprintf(text, size, "%sperf's --%.*s is %s%s%.*s",
-		negates ? "without the option it is off; " : "", (int)strcspn(row + NAME_COLUMN, " "),
-		row + NAME_COLUMN,
-		same || !strncmp(kind, "other", strlen("other")) ? "here" : "not here",
-		same ? "" : ": ", same ? 0 : (int)strcspn(row + TEXT_COLUMN, "\n"), row + TEXT_COLUMN);
+	if (!is_kind(row, "same"))
+		answer(row, here, sizeof(here));
+	snprintf(text, size, "%sperf's --%.*s %s", negates ? "without the option it is off; " : "",
+		(int)strcspn(row + NAME_COLUMN, " "), row + NAME_COLUMN, here);
+	return true;
+}
+
+bool perf_options_answer_command(const char *name, char *text, size_t size)
+{
+	const char *row = find_section("COMMAND");
+	char here[160];
+
+	while (row && !has_name(row + strlen(INDENT), name))
+		row = next_row(row);
+	if (!row || is_kind(row, "same"))
+		return false;
+	answer(row, here, sizeof(here));
+	snprintf(text, size, "perf's %s %s", name, here);
 	return true;
 }

@@ -17,4 +17,10 @@
 bool perf_options_answer(
 	const char *command, char letter, const char *name, char *text, size_t size);
 
+/*
+ * The same for a command of perf's, for example "c2c". Returns false if perf has no such command, or kprof
+ * has it too.
+ */
+bool perf_options_answer_command(const char *name, char *text, size_t size);
+
 #endif

@@ -47,7 +47,8 @@ static _Noreturn void run_server(const char *program, const struct private_serve
 	dup2(server->log_fd, STDERR_FILENO);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	if (child_die_with(parent, SIGTERM) == 0)
-		execl(program, "kprofs", "-f", "-o", options, server->dir, (char *)NULL);
+		execl(program, "kprofs", "-f", "-o", options, MOUNTS_PRIVATE_SOURCE, server->dir,
+			(char *)NULL);
 	_exit(127);
 }
 
@@ -66,7 +67,7 @@ static int wait_for_mount(struct private_server *server, struct err *err)
 
 	while (access(file, F_OK)) {
 		if (has_ended(server))
-			return err_set(err, ECHILD, "kprofs could not be started");
+			return err_set(err, ECHILD, "kprofs could not be started: see `kprof doctor`");
 		if (clock_monotonic_ns() > end_ns)
 			return err_set(err, ETIMEDOUT, "kprofs did not mount within %llu s",
 				START_NS / NSEC_PER_SEC);
@@ -86,6 +87,41 @@ static void print_log(const struct private_server *server)
 		fwrite(buffer, 1, (size_t)n, stderr);
 		at += n;
 	}
+}
+
+/* A server that crashed leaves its mount; without the right to unmount, fusermount3 is used. */
+static void detach(const char *dir)
+{
+	char *argv[] = {
+		(char *)"fusermount3", (char *)"-u", (char *)"-z", (char *)"--", (char *)dir, NULL};
+
+	if (mounts_detach(dir) == -EPERM)
+		g_spawn_sync(NULL, argv, NULL,
+			G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL |
+				G_SPAWN_STDERR_TO_DEV_NULL,
+			NULL, NULL, NULL, NULL, NULL, NULL);
+}
+
+/* failed: what the server said is printed in any case, not only if it failed. */
+static void end(struct private_server *server, bool failed)
+{
+	int status = 0;
+
+	if (!server->dir)
+		return;
+	if (server->pid > 0) {
+		kill(server->pid, SIGTERM);
+		while (waitpid(server->pid, &status, 0) < 0 && errno == EINTR)
+			;
+	}
+	if (status || failed)
+		print_log(server);
+	if (server->log_fd >= 0)
+		close(server->log_fd);
+	if (rmdir(server->dir) && (detach(server->dir), rmdir(server->dir)))
+		cmd_error("%s can't be removed: %s", server->dir, strerror(errno));
+	g_clear_pointer(&server->dir, g_free);
+	server->pid = 0;
 }
 
 int private_server_start(struct private_server *server, const char *options, const sigset_t *mask,
@@ -116,43 +152,12 @@ int private_server_start(struct private_server *server, const char *options, con
 		ret = err_set(err, errno, "fork: %s", strerror(errno));
 	else
 		ret = wait_for_mount(server, err);
-	if (ret) {
-		print_log(server);
-		private_server_end(server);
-	}
+	if (ret)
+		end(server, true);
 	return ret;
-}
-
-/* A server that crashed leaves its mount; without the right to unmount, fusermount3 is used. */
-static void detach(const char *dir)
-{
-	char *argv[] = {
-		(char *)"fusermount3", (char *)"-u", (char *)"-z", (char *)"--", (char *)dir, NULL};
-
-	if (mounts_detach(dir) == -EPERM)
-		g_spawn_sync(NULL, argv, NULL,
-			G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL |
-				G_SPAWN_STDERR_TO_DEV_NULL,
-			NULL, NULL, NULL, NULL, NULL, NULL);
 }
 
 void private_server_end(struct private_server *server)
 {
-	int status = 0;
-
-	if (!server->dir)
-		return;
-	if (server->pid > 0) {
-		kill(server->pid, SIGTERM);
-		while (waitpid(server->pid, &status, 0) < 0 && errno == EINTR)
-			;
-		if (status)
-			print_log(server);
-	}
-	if (server->log_fd >= 0)
-		close(server->log_fd);
-	if (rmdir(server->dir) && (detach(server->dir), rmdir(server->dir)))
-		cmd_error("%s can't be removed: %s", server->dir, strerror(errno));
-	g_clear_pointer(&server->dir, g_free);
-	server->pid = 0;
+	end(server, false);
 }

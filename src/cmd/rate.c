@@ -47,16 +47,34 @@ static const char *default_event(void)
 	return perf_probe(&features) == 0 && features.has_cycles ? "cycles" : "cpu-clock";
 }
 
-static void append_event(GString *text, const struct event *event, const char *rate)
+/* An event without its rate, to be freed. */
+static char *remove_rate(const char *event)
 {
-	const bool is_default = strcmp(event->text, "default") == 0;
+	g_auto(GStrv) words = g_strsplit(event, ":", -1);
+	GString *text = g_string_new(NULL);
+	char **word;
 
-	g_string_append_printf(text, "%s%s%s", text->len ? "," : "",
-		is_default ? default_event() : event->text, event->rate_given ? "" : rate);
+	for (word = words; *word; word++)
+		if (word == words ||
+			(!g_str_has_prefix(*word, "freq=") && !g_str_has_prefix(*word, "period=")))
+			g_string_append_printf(text, "%s%s", word == words ? "" : ":", *word);
+	return g_string_free(text, FALSE);
 }
 
-int rate_apply(struct rate *rate, const char **events, struct err *err)
+/* given: by the user, whose rates stay */
+static void append_event(GString *text, const struct event *event, bool given, const char *rate)
 {
+	const bool is_default = strcmp(event->text, "default") == 0;
+	g_autofree char *bare = given ? g_strdup(event->text) : remove_rate(event->text);
+
+	g_string_append_printf(text, "%s%s%s", text->len ? "," : "", is_default ? default_event() : bare,
+		given && event->rate_given ? "" : rate);
+}
+
+int rate_apply(struct rate *rate, const char *current, const char **events, struct err *err)
+{
+	const char *of = *events ? *events : current;
+
 	g_autoptr(GString) text = NULL;
 	struct event_list *list;
 	unsigned int i;
@@ -66,9 +84,9 @@ int rate_apply(struct rate *rate, const char **events, struct err *err)
 		return 0;
 	text = g_string_new(NULL);
 	list = g_new0(struct event_list, 1);
-	ret = events_parse(*events ? *events : "default", NULL, list, err);
+	ret = events_parse(of ? of : "default", NULL, list, err);
 	for (i = 0; !ret && i < list->count; i++)
-		append_event(text, &list->events[i], rate->modifier);
+		append_event(text, &list->events[i], *events != NULL, rate->modifier);
 	g_free(list);
 	if (ret)
 		return ret;

@@ -19,10 +19,11 @@ int rate_set_freq(const struct command *command, struct rate *rate, const char *
 int rate_set_count(const struct command *command, struct rate *rate, const char *text);
 
 /*
- * Appends the rate to each of the events that has none. *events stays as it is without a rate, else
+ * Appends the rate to each of the events that has none. *events: those that the user gave; NULL: `current`,
+ * the setting of the server, of which the rate is replaced. *events stays as it is without a rate, else
  * it becomes rate->events. Returns -EINVAL if they are no events.
  */
-int rate_apply(struct rate *rate, const char **events, struct err *err);
+int rate_apply(struct rate *rate, const char *current, const char **events, struct err *err);
 
 void rate_fini(struct rate *rate);
 

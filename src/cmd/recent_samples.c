@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "capture/decode.h"
+#include "capture/query_filter.h"
 #include "capture/unwinding.h"
 
 #define READ_BYTES MIB
@@ -18,7 +19,17 @@
  */
 #define STATE_BYTES_MAX (16 * MIB)
 
+/* The samples of an earlier look. */
+struct older_look {
+	GByteArray *samples;
+	uint64_t newest_ns;
+};
+
 struct recent_samples {
+	struct query query; /* what is selected */
+	GQueue older;	    /* struct older_look, the oldest first; with QUERY_LAST */
+	size_t older_bytes;
+	uint64_t newest_ns; /* of the samples since the last look */
 	char *path;
 	int fd;
 	bool runs;
@@ -72,6 +83,8 @@ static void take_record(struct recent_samples *recent, const struct decode_recor
 {
 	const uint8_t *raw = record->payload + record->size - size;
 
+	if (record->type == KPROF_REC_KERN_TRACE || record->type == KPROF_REC_USER_TRACE)
+		recent->newest_ns = MAX(recent->newest_ns, record->trace.time_ns);
 	switch (record->type) {
 	case KPROF_REC_KERN_TRACE:
 	case KPROF_REC_USER_TRACE:
@@ -157,10 +170,45 @@ int recent_samples_open(const char *dir, struct recent_samples **out, struct err
 	return ret;
 }
 
+void recent_samples_select(struct recent_samples *recent, const struct query *query)
+{
+	recent->query = *query;
+}
+
+static void forget_oldest(struct recent_samples *recent)
+{
+	struct older_look *look = g_queue_pop_head(&recent->older);
+
+	recent->older_bytes -= look->samples->len;
+	g_byte_array_free(look->samples, TRUE);
+	g_free(look);
+}
+
+/* Keeps the samples of this look for the next ones, and forgets those that are too old. */
+static void keep_samples(struct recent_samples *recent)
+{
+	const struct older_look *oldest;
+	struct older_look *look;
+
+	if (!query_has(&recent->query, QUERY_LAST))
+		return;
+	look = g_new(struct older_look, 1);
+	*look = (struct older_look){ recent->samples, recent->newest_ns };
+	recent->older_bytes += look->samples->len;
+	recent->samples = g_byte_array_new();
+	g_queue_push_tail(&recent->older, look);
+	while ((oldest = g_queue_peek_head(&recent->older)) &&
+		(recent->older_bytes > RECENT_SAMPLES_OLDER_MAX ||
+			oldest->newest_ns + recent->query.last_ns < recent->newest_ns))
+		forget_oldest(recent);
+}
+
 void recent_samples_close(struct recent_samples *recent)
 {
 	if (!recent)
 		return;
+	while (!g_queue_is_empty(&recent->older))
+		forget_oldest(recent);
 	if (recent->fd >= 0)
 		close(recent->fd);
 	g_byte_array_free(recent->state, TRUE);
@@ -190,25 +238,46 @@ static void begin_samples(struct recent_samples *recent)
 			recent->samples, ((GByteArray *)bytes)->data, ((GByteArray *)bytes)->len);
 }
 
-/* The samples, with unwound stacks. */
-static int load(
-	const GByteArray *all, struct symbols *symbols, struct profile **profile, struct err *err)
+/* With unwound stacks. */
+static int load(struct decoder *decoder, struct symbols *symbols, struct profile **profile, struct err *err)
 {
-	struct decoder decoder, unwound;
+	struct decoder unwound;
 	bool needed;
 	int ret, fd;
 
-	decode_init_memory(&decoder, all->data, all->len);
-	ret = unwinding_is_needed(&decoder, &needed);
+	ret = unwinding_is_needed(decoder, &needed);
 	if (!ret && !needed) {
-		ret = profile_load(&decoder, profile, err);
+		ret = profile_load(decoder, profile, err);
 	} else if (!ret) {
-		ret = unwinding_make(&decoder, symbols, NULL, &fd, NULL, err);
+		ret = unwinding_make(decoder, symbols, NULL, &fd, NULL, err);
 		if (!ret) {
 			decode_init_fd(&unwound, fd);
 			ret = profile_load(&unwound, profile, err);
 			decode_fini(&unwound);
 			close(fd);
+		}
+	}
+	return ret;
+}
+
+/* The selected samples. */
+static int load_part(const struct recent_samples *recent, const GByteArray *all, struct symbols *symbols,
+	struct profile **profile, struct err *err)
+{
+	struct query_filter_result result;
+	struct decoder decoder, part;
+	int ret;
+
+	decode_init_memory(&decoder, all->data, all->len);
+	if (query_is_empty(&recent->query)) {
+		ret = load(&decoder, symbols, profile, err);
+	} else {
+		ret = query_filter_make(&decoder, &recent->query, NULL, NULL, &result, err);
+		if (!ret) {
+			decode_init_fd(&part, result.fd);
+			ret = load(&part, symbols, profile, err);
+			decode_fini(&part);
+			close(result.fd);
 		}
 	}
 	decode_fini(&decoder);
@@ -219,13 +288,20 @@ int recent_samples_take(struct recent_samples *recent, struct symbols *symbols,
 	struct profile **profile, struct err *err)
 {
 	g_autoptr(GByteArray) all = g_byte_array_new();
+	const GList *link;
 	int ret = read_all(recent, false, err);
 
 	if (ret)
 		return ret;
 	g_byte_array_append(all, recent->state->data, recent->state->len);
+	for (link = recent->older.head; link; link = link->next) {
+		const struct older_look *look = link->data;
+
+		g_byte_array_append(all, look->samples->data, look->samples->len);
+	}
 	g_byte_array_append(all, recent->samples->data, recent->samples->len);
-	ret = load(all, symbols, profile, err);
+	ret = load_part(recent, all, symbols, profile, err);
+	keep_samples(recent);
 	begin_samples(recent);
 	if (!ret && recent->state->len > STATE_BYTES_MAX) {
 		ret = open_kpdata(recent, err);

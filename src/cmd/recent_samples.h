@@ -10,13 +10,21 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "base/units.h"
 #include "capture/profile.h"
+#include "capture/query.h"
 #include "symbolizer/symbols.h"
 
 struct recent_samples;
 
 /* Begins with the samples from now on. Returns -errno of open(2). */
 int recent_samples_open(const char *dir, struct recent_samples **recent, struct err *err);
+/*
+ * From now on only the samples of this part are taken. With QUERY_LAST each call gives those of that time
+ * again, up to RECENT_SAMPLES_OLDER_MAX bytes of the calls before.
+ */
+void recent_samples_select(struct recent_samples *recent, const struct query *query);
+#define RECENT_SAMPLES_OLDER_MAX (64 * MIB)
 void recent_samples_close(struct recent_samples *recent);
 
 /*

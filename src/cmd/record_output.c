@@ -6,11 +6,13 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/text.h"
 #include "capture/decode.h"
 #include "capture/process_filter.h"
+#include "cmd/cmd.h"
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -41,8 +43,41 @@ int record_output_open(struct record_output *o, struct err *err)
 	return o->out ? 0 : err_set(err, errno, "%s: %s", o->name, strerror(errno));
 }
 
+/* Whether the path is still that of the open file, a regular one that is not empty. */
+static bool has_former(const struct record_output *o)
+{
+	struct stat open_file, there;
+
+	return fstat(fileno(o->out), &open_file) == 0 && lstat(o->name, &there) == 0 &&
+	       S_ISREG(there.st_mode) && there.st_size && there.st_dev == open_file.st_dev &&
+	       there.st_ino == open_file.st_ino;
+}
+
+/* Renames the capture of an earlier run, as perf does, and opens a new file in its place. */
+static int keep_former(struct record_output *o, struct err *err)
+{
+	g_autofree char *old = NULL;
+	unsigned int number = o->number;
+	int ret;
+
+	if (is_to_stdout(o) || !has_former(o))
+		return 0;
+	old = g_strconcat(o->name, ".old", NULL);
+	if (rename(o->name, old)) {
+		cmd_error("the former %s can't be renamed to %s and is replaced: %s", o->name, old,
+			strerror(errno));
+		return 0;
+	}
+	record_output_close(o, false);
+	o->number = number - 1;
+	ret = record_output_open(o, err);
+	o->old = g_steal_pointer(&old);
+	return ret;
+}
+
 void record_output_close(struct record_output *o, bool failed)
 {
+	g_clear_pointer(&o->old, g_free);
 	if (o->out)
 		fclose(o->out);
 	o->out = NULL;
@@ -201,6 +236,8 @@ static void say(const struct record_output *o, const struct process_filter_count
 		g_string_append_printf(line, "; %s", scope);
 	if (o->remark)
 		g_string_append_printf(line, "; %s", o->remark);
+	if (o->old)
+		g_string_append_printf(line, "; the former file is %s", o->old);
 	fprintf(stderr, "kprof record: %s\n", line->str);
 }
 
@@ -228,7 +265,9 @@ int record_output_write(struct record_output *o, int copy_fd, uint64_t *begin, s
 	struct decoder decoder;
 	int ret = o->out ? 0 : record_output_open(o, err);
 
-	/* truncates a regular file left by an earlier run; the output of the command is kept */
+	if (!ret)
+		ret = keep_former(o, err);
+	/* truncates what has come to the file meanwhile; the output of the command is kept */
 	if (!ret && !is_to_stdout(o) && ftruncate(fileno(o->out), 0) && errno != EINVAL)
 		ret = err_set(err, errno, "%s: %s", o->name, strerror(errno));
 	if (ret)

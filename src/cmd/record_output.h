@@ -32,12 +32,14 @@ struct record_output {
 	char *name;
 	FILE *out; /* NULL if it is not open */
 	bool made; /* created here, and still empty */
+	char *old; /* the name that the file before it has now; NULL if there was none */
 };
 
 /* Opens the first file. Returns -errno of open(2). */
 int record_output_open(struct record_output *output, struct err *err);
 
 /*
+ * A file that is there, and not empty, is renamed to PATH.old when there is something to write.
  * Writes the records of the copy from the offset *begin on, and sets *begin to its end. Prints a
  * line about it. With numbered files each call writes and closes one. Returns -errno of write(2) or
  * an error of decode_next().

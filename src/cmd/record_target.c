@@ -55,6 +55,8 @@ int record_target_add_list(
 	uint64_t number;
 	int i;
 
+	if (!words[0])
+		return err_set(err, EINVAL, "no %s: ''", threads ? "tid" : "pid");
 	for (i = 0; words[i]; i++) {
 		if (units_parse_u64(words[i], &number) || !number || number > INT32_MAX)
 			return err_set(err, EINVAL, "no %s: %s", threads ? "tid" : "pid", words[i]);

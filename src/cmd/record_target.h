@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The processes and threads that `kprof record` keeps, by --pid, --tid and --uid. Which processes a
- * user has is looked up while they run, since samples do not have the user. One thread.
+ * user has is looked up while they run: a descendant may have another user. One thread.
  */
 #ifndef KPROFS_CMD_RECORD_TARGET_H
 #define KPROFS_CMD_RECORD_TARGET_H

@@ -1,17 +1,43 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that the reports as text and as JSON share: see report.h. */
+/* A report as text, and what reports as text and as JSON share: see report.h. */
 #include "cmd/report.h"
+
+#include "formats/breakdown_text.h"
+
+/* The report as the text format has it. */
+static void as_text(const struct report *report, struct breakdown_capture *captures,
+	struct breakdown_text *text)
+{
+	size_t i;
+
+	for (i = 0; i < report->count; i++)
+		captures[i] = (struct breakdown_capture){ report->captures[i].profile,
+			report->captures[i].input.source, &report->captures[i].input.origin };
+	*text = (struct breakdown_text){
+		.captures = captures,
+		.count = report->count,
+		.rows = report->rows,
+		.options = &report->options,
+		.threshold = report->threshold,
+		.colours = report->colours,
+		.head = report->head,
+	};
+}
 
 bool report_shows(const struct report *report, const struct breakdown_row *row)
 {
-	uint32_t i;
+	struct breakdown_capture captures[REPORT_CAPTURES];
+	struct breakdown_text text;
 
-	for (i = 0; i < report->rows->columns; i++) {
-		const struct breakdown_count *c = breakdown_count(report->rows, row, i);
-		uint64_t weight = report->options.total ? c->total.weight : c->self.weight;
+	as_text(report, captures, &text);
+	return breakdown_text_shows(&text, row);
+}
 
-		if (breakdown_share(report->rows, row, i, weight) >= report->threshold)
-			return true;
-	}
-	return false;
+void report_text(const struct report *report, FILE *out)
+{
+	struct breakdown_capture captures[REPORT_CAPTURES];
+	struct breakdown_text text;
+
+	as_text(report, captures, &text);
+	breakdown_text_write(&text, out);
 }

@@ -10,8 +10,10 @@
 #include "cmd/report_input.h"
 #include "formats/breakdown.h"
 
+#define REPORT_CAPTURES 2
+
 struct report {
-	const struct report_input *captures; /* one, or the two to be compared */
+	const struct report_input *captures; /* one, or the REPORT_CAPTURES to be compared */
 	size_t count;
 	struct breakdown_options options;
 	double threshold; /* percent: rows below it in every column are left out, and counted */

@@ -42,7 +42,7 @@ bool report_browser_is_possible(void)
 int report_browser(const struct report_input *capture, const struct flat_options *options)
 {
 	const struct browser_options how = {
-		.source = capture->input.source,
+		.source = &capture->input.origin,
 		.own = options->own,
 		.rows.order = options->total ? ROWS_BY_TOTAL : ROWS_BY_SELF,
 		.colours = options->colours,

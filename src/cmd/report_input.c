@@ -80,5 +80,7 @@ int report_input_print_profile_damage(const char *name, const struct profile *pr
 
 int report_input_print_damage(const struct report_input *capture)
 {
-	return report_input_print_profile_damage(capture->input.name, capture->profile);
+	const int status = report_input_print_profile_damage(capture->input.name, capture->profile);
+
+	return capture->input.damaged ? CMD_FAILED : status;
 }

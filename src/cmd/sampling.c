@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/mount_choice.h"
+#include "prof/events.h"
 #include "sys/clock.h"
 #include "sys/perf.h"
 
@@ -50,6 +51,28 @@ static int find_server(struct sampling *s, const struct sampling_choice *choice,
 	return start_private(s, mask, err);
 }
 
+/* Since when the profiler runs that another process started. */
+static uint64_t running_s(const struct sampling *s)
+{
+	const uint64_t since = kpctl_client_stat(s->dir, "profiler.since_ns"),
+		       now = clock_monotonic_ns();
+
+	return since && since < now ? (now - since) / NSEC_PER_SEC : 0;
+}
+
+/* The profiler that was found runs already: a private server instead. */
+static int leave_running(struct sampling *s, const sigset_t *mask, struct err *err)
+{
+	int ret;
+
+	cmd_error("a private server samples: the profiler at %s is already running for %" PRIu64 " s", s->dir,
+		running_s(s));
+	kpctl_client_clear(&s->kpctl);
+	g_clear_pointer(&s->dir, g_free);
+	ret = start_private(s, mask, err);
+	return ret ? ret : kpctl_client_read(s->dir, &s->kpctl, err);
+}
+
 int sampling_open(struct sampling *s, const struct sampling_choice *choice, const sigset_t *mask,
 	struct err *err)
 {
@@ -57,20 +80,39 @@ int sampling_open(struct sampling *s, const struct sampling_choice *choice, cons
 
 	memset(s, 0, sizeof(*s));
 	ret = find_server(s, choice, mask, err);
-	return ret ? ret : kpctl_client_read(s->dir, &s->kpctl, err);
+	if (!ret)
+		ret = kpctl_client_read(s->dir, &s->kpctl, err);
+	if (!ret && s->kpctl.running && !s->server.dir && !choice->mount && !choice->shares)
+		ret = leave_running(s, mask, err);
+	return ret;
 }
 
 static int refuse_running(const struct sampling *s, struct err *err)
 {
-	const uint64_t since = kpctl_client_stat(s->dir, "profiler.since_ns"),
-		       now = clock_monotonic_ns();
-
 	return err_set(err, EBUSY,
 		"%s: another process started the profiler, and it is already running for %" PRIu64
 		" s (event %s); stop it with `echo stop >%s/kpctl`, or use a private server with"
 		" --private",
-		s->dir, since && since < now ? (uint64_t)((now - since) / NSEC_PER_SEC) : 0,
-		s->kpctl.event ? s->kpctl.event : "?", s->dir);
+		s->dir, running_s(s), s->kpctl.event ? s->kpctl.event : "?", s->dir);
+}
+
+/* Whether the events are known; the machine may lack them. */
+static bool are_events(const char *text)
+{
+	g_autofree struct event_list *list = g_new0(struct event_list, 1);
+
+	return events_parse(text, NULL, list, NULL) == 0;
+}
+
+/* The machine does not have an event that was given: adds to the error what is sampled without -e. */
+static void say_default(const struct sampling_settings *settings, struct err *err)
+{
+	struct err reason = *err;
+	struct perf_features features;
+
+	if (settings->event && are_events(settings->event) && perf_probe(&features) == 0)
+		err_set(err, ENOENT, "%s; without -e %s", reason.text,
+			features.has_cycles ? "cycles are sampled" : "the CPU clock is sampled");
 }
 
 /*
@@ -90,11 +132,16 @@ int sampling_start(struct sampling *s, const struct sampling_settings *settings,
 		g_string_append_printf(lines, "stack %s\n", settings->stack);
 	if (settings->cpus)
 		g_string_append_printf(lines, "cpus %s\n", settings->cpus);
+	if (settings->only)
+		g_string_append_printf(lines, "only %s\n", settings->only);
 	g_string_append(lines, "start\n");
 	s->event_set = settings->event != NULL;
 	s->stack_set = settings->stack != NULL;
 	s->cpus_set = settings->cpus != NULL;
+	s->only_set = settings->only != NULL;
 	ret = kpctl_client_write(s->dir, lines->str, err);
+	if (ret == -ENOENT || ret == -EOPNOTSUPP)
+		say_default(settings, err);
 	s->started = !ret;
 	return ret;
 }
@@ -129,7 +176,9 @@ static void restore_settings(struct sampling *s)
 		g_string_append_printf(lines, "stack %s\n", s->kpctl.stack);
 	if (s->cpus_set && s->kpctl.cpus)
 		g_string_append_printf(lines, "cpus %s\n", s->kpctl.cpus);
-	s->event_set = s->stack_set = s->cpus_set = false;
+	if (s->only_set && s->kpctl.only)
+		g_string_append_printf(lines, "only %s\n", s->kpctl.only);
+	s->event_set = s->stack_set = s->cpus_set = s->only_set = false;
 	if (lines->len && !s->server.dir)
 		kpctl_client_write(s->dir, lines->str, NULL);
 }

@@ -16,6 +16,7 @@
 struct sampling_choice {
 	const char *mount; /* directory; NULL as in mount_choice.h */
 	bool private;          /* use a private server, whatever is mounted */
+	bool shares; /* a profiler that runs already is used as it is */
 };
 
 struct sampling {
@@ -23,20 +24,21 @@ struct sampling {
 	struct private_server server;
 	struct kpctl_client kpctl; /* the settings before */
 	bool started;              /* the profiler was started here */
-	bool event_set, stack_set, cpus_set; /* was written: to be restored */
+	bool event_set, stack_set, cpus_set, only_set; /* was written: to be restored */
 };
 
 /*
  * Finds the server, or starts a private one (mask: see private_server.h) if none is mounted that
- * this user may use, and reads its settings. Returns 0 or -errno. The caller calls sampling_close()
- * in every case.
+ * this user may use, and reads its settings. If the profiler of the server that it finds runs already, it
+ * prints that and starts a private one, unless the choice names the mount or `shares`. Returns 0 or -errno.
+ * The caller calls sampling_close() in every case.
  */
 int sampling_open(struct sampling *sampling, const struct sampling_choice *choice,
 	const sigset_t *mask, struct err *err);
 
 /* As kpctl takes them; NULL for the current setting. */
 struct sampling_settings {
-	const char *event, *stack, *cpus;
+	const char *event, *stack, *cpus, *only;
 };
 
 /* Starts the profiler with these settings. Returns -EBUSY if it runs already. */

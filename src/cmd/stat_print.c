@@ -66,8 +66,10 @@ static void append_count(GString *line, const struct stat_result *r, unsigned in
 	const struct counter *counter = &r->counters->all[i];
 	const uint64_t count = r->values[i].count;
 
-	if (counter->error || !r->values[i].counted.running_ns)
-		g_string_append_printf(line, "%18s     ", "not counted");
+	if (counters_is_unsupported(counter))
+		g_string_append_printf(line, "%18s     ", "<not supported>");
+	else if (counter->error || !r->values[i].counted.running_ns)
+		g_string_append_printf(line, "%18s     ", "<not counted>");
 	else if (is_clock(event_of(r, i)))
 		g_string_append_printf(line, "%18.3f ms  ", (double)count / NSEC_PER_MSEC);
 	else
@@ -200,7 +202,7 @@ static void print_values(const struct stat_result *r, unsigned int i, const char
 	const struct perf_counted *c = &r->values[i].counted;
 	const bool clock = is_clock(event_of(r, i));
 
-	if (counter->error == -ENOENT || counter->error == -EOPNOTSUPP)
+	if (counters_is_unsupported(counter))
 		fputs("<not supported>", out);
 	else if (counter->error || !c->running_ns)
 		fputs("<not counted>", out);

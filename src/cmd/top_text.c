@@ -95,7 +95,7 @@ static uint32_t find_shown(const struct top_text *t)
 	uint32_t i;
 
 	for (i = 0; i < t->look.profile->events->len; i++)
-		if (strcmp(profile_event(t->look.profile, i)->text, text) == 0)
+		if (profile_event_is(profile_event(t->look.profile, i), text))
 			return i;
 	return UINT32_MAX;
 }
@@ -105,13 +105,14 @@ static void put_head(const struct top_text *t, struct text_screen *screen, uint3
 	const guint count = g_strv_length(t->events);
 	const struct profile_event *event;
 
-	text_append_cut(screen->line, t->events[t->shown % count]);
 	if (shown == UINT32_MAX) {
+		text_append_cut(screen->line, t->events[t->shown % count]);
 		g_string_append(screen->line, ": no samples yet");
 	} else {
 		event = profile_event(t->look.profile, shown);
+		text_append_cut(screen->line, event->text);
 		if (event->flags & KPROF_EVENT_FALLBACK)
-			g_string_append(screen->line, " (in place of what the machine lacks)");
+			g_string_append(screen->line, " (the machine has no cycles counter)");
 		g_string_append(screen->line, ": ");
 		text_append_count(screen->line, event->all.samples, "sample", "samples");
 		g_string_append_printf(screen->line,
@@ -119,7 +120,8 @@ static void put_head(const struct top_text *t, struct text_screen *screen, uint3
 			(double)t->look.profile->duration_ns / (double)NSEC_PER_SEC,
 			event->idle.samples, profile_lost(event));
 		if (t->options->selected)
-			g_string_append_printf(screen->line, ", %" PRIu64 " selected", t->rows->samples);
+			g_string_append_printf(screen->line, ", %" PRIu64 " in the rows below",
+				t->rows->samples);
 	}
 	put_line(screen);
 	if (!screen->terminal)

@@ -2,20 +2,35 @@
 /* Names for the addresses of kprof_backtrace: see trace_names.h. */
 #include "cmd/trace_names.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
+#include "base/units.h"
+#include "capture/backtraces.h"
+#include "capture/decode.h"
 #include "capture/functions.h"
+#include "sys/clock.h"
 #include "sys/proc.h"
 
 /* Names that are remembered; all are forgotten beyond it. A stack has at most 32 addresses. */
 #define KNOWN_MAX 65536
+/* Bytes of one read of a capture; and those that are read of it, more than prof_qlimit's default holds. */
+#define READ_BYTES (64u << 10)
+#define CAPTURE_MAX (512u << 20)
+/* A capture that grows is read again after this many times of what reading it took. */
+#define REST 10
+/* What an address without a name has. */
+static const char unknown[] = " [unknown]";
 
 struct named_address {
 	uint64_t address;
+	uint64_t time_ns; /* of the line that has it first */
 	uint32_t pid;
 	char *text; /* of what is known about it; NULL while it is looked up */
 };
@@ -28,6 +43,12 @@ struct trace_names {
 	GHashTable *known;  /* struct named_address, by pid and address */
 	GPtrArray *pending; /* those of them without a text, sorted by pid and address */
 	guint first, end;   /* in `pending`: those of the process that is visited */
+	char *capture;		     /* a path; NULL if there is none, or it was read and does not grow */
+	void (*flush)(void *arg);    /* of one that grows, else NULL */
+	void *flush_arg;
+	uint64_t read_ns, reading_ns; /* when it was read, 0 for never, and how long that took */
+	GPtrArray *unnamed;	     /* of `known`: what may have a name later */
+	struct backtraces *captured; /* of it; NULL if there is none */
 };
 
 static guint hash_address(gconstpointer key)
@@ -144,6 +165,87 @@ static int take_mapping(void *arg, const struct proc_mapping *mapping)
 	return 0;
 }
 
+/* ---- a capture ------------------------------------------------------------------------------- */
+
+/* All that the capture has now. */
+static GByteArray *read_capture(const char *path)
+{
+	GByteArray *bytes = g_byte_array_new();
+	guint8 buffer[READ_BYTES];
+	/* while the profiler runs, a read at the end would wait for more */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n = 0;
+
+	while (fd >= 0 && bytes->len < CAPTURE_MAX) {
+		n = read(fd, buffer, sizeof(buffer));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		g_byte_array_append(bytes, buffer, (guint)n);
+	}
+	if (fd >= 0)
+		close(fd);
+	return bytes;
+}
+
+static void decode_capture(struct trace_names *names)
+{
+	g_autoptr(GByteArray) bytes = read_capture(names->capture);
+	struct decoder decoder;
+
+	if (!bytes->len)
+		return;
+	backtraces_destroy(names->captured);
+	names->captured = backtraces_create();
+	decode_init_memory(&decoder, bytes->data, bytes->len);
+	(void)backtraces_learn(names->captured, &decoder, NULL); /* what is damaged has no names */
+	decode_fini(&decoder);
+	backtraces_finish(names->captured);
+}
+
+static void learn_capture(struct trace_names *names)
+{
+	const uint64_t began_ns = clock_monotonic_ns();
+
+	if (!names->capture || (names->read_ns && began_ns - names->read_ns < REST * names->reading_ns))
+		return;
+	if (names->flush)
+		names->flush(names->flush_arg);
+	decode_capture(names);
+	if (!names->flush)
+		g_clear_pointer(&names->capture, g_free);
+	names->read_ns = clock_monotonic_ns();
+	names->reading_ns = names->read_ns - began_ns;
+}
+
+/* Names the addresses that have none yet by the mappings that the capture has. */
+static void look_up_captured(struct trace_names *names)
+{
+	const struct symbols_how how = {.cancel_fd = -1};
+	struct named_address **all = (struct named_address **)names->pending->pdata;
+	guint i;
+
+	learn_capture(names);
+	if (!names->captured)
+		return;
+	for (i = 0; i < names->pending->len; i++)
+		if (!all[i]->text && all[i]->pid)
+			backtraces_add_address(
+				names->captured, all[i]->pid, all[i]->time_ns, all[i]->address);
+	(void)backtraces_resolve(names->captured, names->symbols, &how); /* the others stay unknown */
+	for (i = 0; i < names->pending->len; i++) {
+		GString *text;
+
+		if (all[i]->text || !all[i]->pid)
+			continue;
+		text = g_string_new(" ");
+		backtraces_append_name(
+			names->captured, all[i]->pid, all[i]->time_ns, all[i]->address, text);
+		all[i]->text = g_string_free(text, FALSE);
+	}
+}
+
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 /* All processes have the same kernel, in the upper half of their addresses. */
@@ -163,6 +265,18 @@ static bool take_back(const char *line, const char **end, char before, const cha
 		return false;
 	*end = at;
 	return true;
+}
+
+/* The time of a line "[SECONDS.NANOSECONDS]:..."; 0 if it has none. */
+static uint64_t time_of(const char *line)
+{
+	char *end;
+	uint64_t seconds;
+
+	if (*line != '[')
+		return 0;
+	seconds = strtoull(line + 1, &end, 10);
+	return *end == '.' ? seconds * NSEC_PER_SEC + strtoull(end + 1, NULL, 10) : 0;
 }
 
 /* A line "...[PID]:   0xADDRESS", perhaps with "PID/TID", and perhaps "] LABEL" for "]". */
@@ -190,6 +304,7 @@ static bool parse_line(const char *line, const char *end, struct named_address *
 	if (!take_back(line, &at, '[', "0123456789"))
 		return false;
 	found->pid = is_of_kernel(found->address) ? 0 : (uint32_t)strtoul(at, NULL, 10);
+	found->time_ns = time_of(line);
 	return true;
 }
 
@@ -224,9 +339,16 @@ static void look_up(struct trace_names *names)
 		else if (names->reader)
 			proc_reader_visit(names->reader, (pid_t)all[names->first]->pid, true);
 	}
-	for (i = 0; i < names->pending->len; i++)
+	for (i = 0; i < names->pending->len && (all[i]->text || !all[i]->pid); i++)
+		;
+	if (i < names->pending->len)
+		look_up_captured(names);
+	for (i = 0; i < names->pending->len; i++) {
 		if (!all[i]->text)
-			all[i]->text = g_strdup(" [unknown]");
+			all[i]->text = g_strdup(unknown);
+		if (names->flush && strcmp(all[i]->text, unknown) == 0)
+			g_ptr_array_add(names->unnamed, all[i]);
+	}
 	g_ptr_array_set_size(names->pending, 0);
 }
 
@@ -270,21 +392,42 @@ void trace_names_append(struct trace_names *names, const char *text, size_t byte
 		if (next < end)
 			g_string_append_c(out, '\n');
 	}
+	for (guint i = 0; i < names->unnamed->len; i++)
+		g_hash_table_remove(names->known, g_ptr_array_index(names->unnamed, i));
+	g_ptr_array_set_size(names->unnamed, 0);
 }
 
-struct trace_names *trace_names_create(void)
+struct trace_names *trace_names_create(const char *capture)
 {
 	struct trace_names *names = g_new0(struct trace_names, 1);
 
+	names->capture = g_strdup(capture);
 	names->known = g_hash_table_new_full(hash_address, same_address, free_address, NULL);
 	names->pending = g_ptr_array_new();
+	names->unnamed = g_ptr_array_new();
 	return names;
+}
+
+void trace_names_follow(struct trace_names *names, const char *capture, void (*flush)(void *arg), void *arg)
+{
+	g_free(names->capture);
+	names->capture = g_strdup(capture);
+	names->flush = flush;
+	names->flush_arg = arg;
+}
+
+void trace_names_refresh(struct trace_names *names)
+{
+	names->read_ns = 0;
 }
 
 void trace_names_destroy(struct trace_names *names)
 {
 	g_hash_table_destroy(names->known);
 	g_ptr_array_free(names->pending, TRUE);
+	g_ptr_array_free(names->unnamed, TRUE);
+	backtraces_destroy(names->captured);
+	g_free(names->capture);
 	if (names->reader)
 		proc_reader_destroy(names->reader);
 	if (names->symbols)

@@ -6,9 +6,9 @@
  *	[T]:cpuN: prog[PID]:   0xADDRESS FUNCTION+0xN (FILE)
  *	[T]:cpuN: prog[PID] sched:sched_switch:   0xADDRESS FUNCTION+0xN ([kernel.kallsyms])
  *
- * N is the distance of the address from the start of the function. The address of a process that
- * has ended, that the user may not read, or without a symbol gets " [unknown]". The mappings are
- * those that the process has now. One thread at a time.
+ * N is the distance of the address from the start of the function. The mappings are those that the process
+ * has now, or, if it has ended or the user may not read it, those that a capture has of it. An address
+ * without either or without a symbol gets " [unknown]". One thread at a time.
  */
 #ifndef KPROFS_CMD_TRACE_NAMES_H
 #define KPROFS_CMD_TRACE_NAMES_H
@@ -18,7 +18,15 @@
 
 struct trace_names;
 
-struct trace_names *trace_names_create(void);
+/* capture: the path of a kpdata, which is read when the first address needs it; NULL for none. Copied. */
+struct trace_names *trace_names_create(const char *capture);
+/*
+ * Names of a run that goes on, by the capture that it makes: that is read again for addresses without a name,
+ * which takes at most a tenth of the time. Before, flush(arg) brings what the CPUs hold into it.
+ */
+void trace_names_follow(struct trace_names *names, const char *capture, void (*flush)(void *arg), void *arg);
+/* The capture is read again for the next address without a name in any case: the run has ended. */
+void trace_names_refresh(struct trace_names *names);
 void trace_names_destroy(struct trace_names *names);
 
 /*

@@ -11,6 +11,7 @@
 
 const char *const breakdown_fields[BREAKDOWN_FIELDS] = {
 	[BREAKDOWN_EVENT] = "event",
+	[BREAKDOWN_HOST] = "host",
 	[BREAKDOWN_PROCESS] = "process",
 	[BREAKDOWN_PID] = "pid",
 	[BREAKDOWN_THREAD] = "thread",
@@ -86,6 +87,16 @@ static uint32_t function_of(const struct breakdown_counter *c, uint32_t node)
 }
 
 /* The name of the function, or the file that has it. */
+static const char *function_name(struct breakdown_counter *c, const struct functions_function *function)
+{
+	g_autoptr(GStringChunk) strings = NULL;
+
+	if (function->resolved || !c->options->merged)
+		return intern(c, function->name);
+	strings = g_string_chunk_new(64);
+	return intern(c, functions_unresolved_name(strings, function));
+}
+
 static const char *function_value(struct breakdown_counter *c, uint32_t function, bool file)
 {
 	const char **known = file ? c->known.files : c->known.functions;
@@ -95,7 +106,7 @@ static const char *function_value(struct breakdown_counter *c, uint32_t function
 		return intern(c, "-");
 	f = functions_function(c->input->functions, function);
 	if (!known[function])
-		known[function] = intern(c, file ? f->file : f->name);
+		known[function] = file ? intern(c, f->file) : function_name(c, f);
 	return known[function];
 }
 
@@ -146,12 +157,21 @@ static const char *comm_value(struct breakdown_counter *c, const struct profile_
 	return intern(c, name ? name : cell->name);
 }
 
+static const char *host_value(struct breakdown_counter *c, const struct profile_cell *cell)
+{
+	const char *name = profile_host(c->input->profile, cell);
+
+	return intern(c, name ? name : "");
+}
+
 static const char *value_of(struct breakdown_counter *c, const struct profile_cell *cell,
 	uint32_t node, enum breakdown_field field)
 {
 	switch (field) {
 	case BREAKDOWN_EVENT:
 		return c->breakdown->events->pdata[c->known.events[cell->event]];
+	case BREAKDOWN_HOST:
+		return host_value(c, cell);
 	case BREAKDOWN_PROCESS:
 		return intern(c, cell->name);
 	case BREAKDOWN_PID:

@@ -19,6 +19,7 @@
 
 enum breakdown_field {
 	BREAKDOWN_EVENT,
+	BREAKDOWN_HOST, /* the name of the machine */
 	BREAKDOWN_PROCESS, /* its name */
 	BREAKDOWN_PID,
 	BREAKDOWN_THREAD,
@@ -55,6 +56,7 @@ struct breakdown_options {
 	bool own;	     /* count the samples of the server itself */
 	bool total;	     /* also count what a row's function and its callees took */
 	bool side_by_side;   /* a column for each event */
+	bool merged;	     /* all addresses of a file without a symbol are one function, [FILE] */
 	const struct breakdown_filter *filters;
 	size_t filter_count;
 };

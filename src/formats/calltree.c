@@ -27,8 +27,14 @@ struct calltree_builder {
 	GArray *known; /* struct known */
 	struct table known_table;
 	bool away;     /* the current cell is of times away from the CPU */
+	bool waker;    /* the current frame is of the task that ended it */
 	uint32_t *path; /* of the current stack, UINT16_MAX nodes at most */
 };
+
+static struct calltree_node *node_of(struct calltree *tree, uint32_t node)
+{
+	return &g_array_index(tree->nodes, struct calltree_node, node);
+}
 
 static struct calltree_node *node_at(struct calltree_builder *b, uint32_t node)
 {
@@ -41,14 +47,16 @@ static bool equal_node(const void *items, uint32_t i, const void *key)
 {
 	const struct calltree_node *a = (const struct calltree_node *)items + i, *b = key;
 
-	return a->parent == b->parent && a->what == b->what && a->kind == b->kind && a->away == b->away;
+	return a->parent == b->parent && a->what == b->what && a->kind == b->kind && a->away == b->away &&
+	       a->waker == b->waker;
 }
 
 /* The child of a node with this kind and `what`; FULL: there is no room for a new one. */
 static uint32_t push(
 	struct calltree_builder *b, uint32_t parent, enum calltree_kind kind, uint32_t what)
 {
-	struct calltree_node key = { .parent = parent, .kind = kind, .what = what, .away = b->away };
+	const struct calltree_node key = { .parent = parent, .kind = kind, .what = what, .away = b->away,
+		.waker = b->waker };
 	uint32_t hash = table_hash(parent, (uint64_t)what << 4 | (uint64_t)b->away << 3 | kind);
 	GArray *nodes = b->tree->nodes;
 	uint32_t i;
@@ -83,28 +91,30 @@ static uint32_t push_inlined(
 }
 
 /*
- * The frames of a stack's node: its function, and below it the functions that were inlined there.
+ * The frames of a place: its function, and below it the functions that were inlined there; or the same with
+ * the innermost first.
  */
-static uint32_t push_frame(struct calltree_builder *b, uint32_t parent, uint32_t stack)
+static uint32_t push_frames(struct calltree_builder *b, uint32_t parent, uint32_t place, bool inverted)
 {
-	uint32_t place = stacks_node(&b->input->profile->stacks, stack)->place;
-	uint32_t i = functions_inlined_count(b->input->functions, place);
-
-	parent = push_function(b, parent, place);
-	while (i--)
-		parent = push_inlined(b, parent, place, i);
-	return parent;
-}
-
-/* The same with the innermost first. */
-static uint32_t push_inverted(struct calltree_builder *b, uint32_t parent, uint32_t stack)
-{
-	uint32_t place = stacks_node(&b->input->profile->stacks, stack)->place;
 	uint32_t i, count = functions_inlined_count(b->input->functions, place);
 
+	if (!inverted)
+		parent = push_function(b, parent, place);
 	for (i = 0; i < count; i++)
-		parent = push_inlined(b, parent, place, i);
-	return push_function(b, parent, place);
+		parent = push_inlined(b, parent, place, inverted ? i : count - 1 - i);
+	return inverted ? push_function(b, parent, place) : parent;
+}
+
+/* The frames of a stack's node; those of a waker are in the opposite order. */
+static uint32_t push_frame(struct calltree_builder *b, uint32_t parent, uint32_t stack, bool inverted)
+{
+	const uint32_t place = stacks_node(&b->input->profile->stacks, stack)->place;
+	uint32_t node;
+
+	b->waker = profile_place(b->input->profile, place)->waker;
+	node = push_frames(b, parent, place, inverted != b->waker);
+	b->waker = false;
+	return node;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -201,7 +211,7 @@ static uint32_t place_stack(struct calltree_builder *b, uint32_t process, uint32
 	}
 	while (depth) {
 		key.stack = b->path[--depth];
-		node = push_frame(b, node, key.stack);
+		node = push_frame(b, node, key.stack, false);
 		if (node == FULL)
 			return FULL;
 		key.node = node;
@@ -218,7 +228,7 @@ static uint32_t place_inverted(
 	uint32_t node = event;
 
 	for (; stack != STACKS_ROOT; stack = stacks_node(&b->input->profile->stacks, stack)->caller)
-		node = push_inverted(b, node, stack);
+		node = push_frame(b, node, stack, true);
 	return push(b, node, CALLTREE_PROCESS, process);
 }
 
@@ -257,13 +267,13 @@ static int count_cells(struct calltree_builder *b, bool inverted, struct err *er
 /* ---- totals and order ------------------------------------------------------------------------ */
 
 /* Children have larger numbers than their parents. */
-static void add_totals(struct calltree_builder *b)
+static void add_totals(struct calltree *tree)
 {
-	uint32_t i = b->tree->nodes->len;
+	uint32_t i = tree->nodes->len;
 
 	while (i--) {
-		struct calltree_node *node = node_at(b, i);
-		struct calltree_node *parent = node_at(b, node->parent);
+		struct calltree_node *node = node_of(tree, i);
+		struct calltree_node *parent = node_of(tree, node->parent);
 
 		profile_add(&node->total, node->self.samples, node->self.weight);
 		if (node->kind == CALLTREE_EVENT)
@@ -298,31 +308,36 @@ static int compare_siblings(const void *x, const void *y, void *arg)
 }
 
 /* Groups the nodes by parent, then sorts each group. */
-static int sort_children(struct calltree_builder *b)
+static int sort_children(struct calltree *tree, const struct view_input *input)
 {
-	struct calltree *tree = b->tree;
 	uint32_t i, sum = 0, events = tree->profile->events->len;
 
 	tree->order = g_new(uint32_t, tree->nodes->len + 1);
 	for (i = 0; i < tree->nodes->len; i++) {
-		node_at(b, i)->children = sum;
-		sum += node_at(b, i)->count;
-		node_at(b, i)->count = 0;
+		node_of(tree, i)->children = sum;
+		sum += node_of(tree, i)->count;
+		node_of(tree, i)->count = 0;
 	}
 	for (i = events; i < tree->nodes->len; i++) {
-		struct calltree_node *parent = node_at(b, node_at(b, i)->parent);
+		struct calltree_node *parent = node_of(tree, node_of(tree, i)->parent);
 
 		tree->order[parent->children + parent->count++] = i;
 	}
 	for (i = 0; i < tree->nodes->len; i++) {
-		if (i % NODES_PER_LOOK == 0 && view_cancelled(b->input))
+		if (i % NODES_PER_LOOK == 0 && input && view_cancelled(input))
 			return -EINTR;
-		if (node_at(b, i)->count > 1)
-			g_qsort_with_data(tree->order + node_at(b, i)->children,
-				(gint)node_at(b, i)->count, sizeof(uint32_t), compare_siblings,
+		if (node_of(tree, i)->count > 1)
+			g_qsort_with_data(tree->order + node_of(tree, i)->children,
+				(gint)node_of(tree, i)->count, sizeof(uint32_t), compare_siblings,
 				tree);
 	}
 	return 0;
+}
+
+int calltree_finish(struct calltree *tree, const struct view_input *input)
+{
+	add_totals(tree);
+	return sort_children(tree, input);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -363,10 +378,8 @@ int calltree_create(const struct view_input *input, const struct calltree_option
 	g_array_free(b.known, TRUE);
 	table_fini(&b.known_table);
 	table_fini(&b.node_table);
-	if (!ret) {
-		add_totals(&b);
-		ret = sort_children(&b);
-	}
+	if (!ret)
+		ret = calltree_finish(tree, input);
 	if (ret)
 		calltree_destroy(tree);
 	else
@@ -476,7 +489,7 @@ const char *calltree_name(const struct calltree *tree, const struct calltree_nod
 
 const char *calltree_file(const struct calltree *tree, const struct calltree_node *node)
 {
-	if (node->kind == CALLTREE_EVENT || node->kind == CALLTREE_PROCESS)
+	if (node->kind == CALLTREE_EVENT || node->kind == CALLTREE_PROCESS || !tree->functions)
 		return "-";
 	return functions_function(tree->functions, node->what)->file;
 }

@@ -44,13 +44,14 @@ struct calltree_node {
 	uint32_t count;	   /* of children */
 	enum calltree_kind kind;
 	bool away; /* of times away from the CPU */
+	bool waker; /* of the task that ended it, called by what is below; or a text beside it (profile.h) */
 	struct profile_count self;  /* samples in this node itself */
 	struct profile_count total; /* samples in it and below it */
 };
 
 struct calltree {
 	const struct profile *profile;
-	const struct functions *functions;
+	const struct functions *functions; /* NULL: of another source (stackmap.h) */
 	GArray *nodes;	      /* struct calltree_node; the events come first */
 	uint32_t *order;      /* all but the events: siblings next to each other, hottest first */
 	uint32_t *of_cell;    /* with options.cells: the node of each cell of the profile */
@@ -75,6 +76,12 @@ struct calltree_options {
 int calltree_create(const struct view_input *input, const struct calltree_options *options,
 	struct calltree **tree, struct err *err);
 void calltree_destroy(struct calltree *tree);
+/*
+ * Sets totals, children and the order of nodes whose other members are set, as the last step of a tree that
+ * is made of another source: without `functions`, function_names is by node.what. input: NULL if it can't
+ * be cancelled. -EINTR
+ */
+int calltree_finish(struct calltree *tree, const struct view_input *input);
 
 static inline const struct calltree_node *calltree_node(const struct calltree *tree, uint32_t node)
 {

@@ -7,11 +7,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "base/units.h"
 #include "formats/calltree.h"
+#include "formats/difference.h"
 #include "formats/summary.h"
 
 #define FRAMES_PER_LOOK 1024
@@ -33,6 +35,8 @@ struct flame_level {
 struct flame {
 	const struct view_input *input;
 	const struct calltree *tree;
+	bool is_map; /* weights are values of a map, not samples */
+	const struct difference *difference; /* from an earlier capture; NULL if none is compared */
 	double narrowest;
 	GString *svg;	  /* the frames */
 	GString *text;	  /* of the current frame */
@@ -41,10 +45,30 @@ struct flame {
 	bool time;	  /* it is in ns */
 	uint32_t top, bottom; /* of the event's picture */
 	uint64_t frames;
-	struct flame_left_out left_out;
+	struct flame_page page;
 };
 
 /* ---- frames ---------------------------------------------------------------------------------- */
+
+/* From which change of the share on, in percent points, a frame has the next stronger colour. */
+static const double changes[FLAME_CHANGES] = { 0.05, 0.5, 2, 8 };
+
+/* Class of a frame by the change of its share: r1 to r4 for more than before, b1 to b4 for less. */
+static void append_change_class(GString *svg, const struct difference *difference, uint32_t number)
+{
+	struct difference_shares shares;
+	double change;
+	int strength = 0;
+
+	difference_shares(difference, number, &shares);
+	change = shares.total - shares.total_before;
+	while (strength < FLAME_CHANGES && fabs(change) >= changes[strength])
+		strength++;
+	if (strength)
+		g_string_append_printf(svg, "%c%d", change > 0 ? 'r' : 'b', strength);
+	else
+		g_string_append(svg, "z");
+}
 
 /* Class of a frame's rectangle: its kind, and a shade that is always the same for a function. */
 static void append_class(GString *svg, const struct calltree *tree,
@@ -57,8 +81,9 @@ static void append_class(GString *svg, const struct calltree *tree,
 		[CALLTREE_KERNEL] = { 'k', 'l' },
 		[CALLTREE_INLINED] = { 'i', 'j' },
 	};
+	const char waker = node->kind == CALLTREE_KERNEL ? 'y' : 'x';
 
-	g_string_append_c(svg, kinds[node->kind][node->away]);
+	g_string_append_c(svg, node->waker ? waker : kinds[node->kind][node->away]);
 	if (node->kind >= CALLTREE_USER)
 		g_string_append_printf(svg, "%u",
 			g_str_hash(calltree_name(tree, node)) % SHADES);
@@ -73,15 +98,33 @@ static void append_xml(struct flame *f, const char *text)
 
 static void append_samples(struct flame *f, const struct profile_count *count)
 {
+	if (f->is_map) {
+		g_string_append_printf(f->svg, "%" PRIu64 ", %.2f%%", count->weight,
+			summary_share(count->weight, f->whole));
+		return;
+	}
 	if (f->time)
 		g_string_append_printf(f->svg, "%.3f ms, ", (double)count->weight / NSEC_PER_MSEC);
 	g_string_append_printf(f->svg, "%" PRIu64 " sample%s, %.2f%%", count->samples,
 		count->samples == 1 ? "" : "s", summary_share(count->weight, f->whole));
 }
 
-/* The first line is the name, for the script. */
-static void append_title(struct flame *f, const struct calltree_node *node)
+static void append_change(struct flame *f, uint32_t number)
 {
+	struct difference_shares shares;
+
+	difference_shares(f->difference, number, &shares);
+	if (difference_before(f->difference, number) == CALLTREE_NO_NODE)
+		g_string_append(f->svg, "\nnot in the earlier capture");
+	else
+		g_string_append_printf(f->svg, "\nbefore %.2f%%, change %+.2f points", shares.total_before,
+			shares.total - shares.total_before);
+}
+
+/* The first line is the name, for the script. */
+static void append_title(struct flame *f, uint32_t number)
+{
+	const struct calltree_node *node = calltree_node(f->tree, number);
 	static const char *const kinds[] = {
 		[CALLTREE_EVENT] = "event",
 		[CALLTREE_PROCESS] = "process",
@@ -97,11 +140,13 @@ static void append_title(struct flame *f, const struct calltree_node *node)
 	if (node->self.samples && node->self.samples < node->total.samples)
 		g_string_append_printf(
 			f->svg, ", %.2f%% in itself", summary_share(node->self.weight, f->whole));
-	if (kinds[node->kind])
+	if (f->difference)
+		append_change(f, number);
+	if (kinds[node->kind] && !f->is_map)
 		g_string_append_printf(f->svg, "\n%s", kinds[node->kind]);
 	if (node->away && node->kind >= CALLTREE_USER)
-		g_string_append(f->svg, "\noff CPU");
-	if (node->kind >= CALLTREE_USER) {
+		g_string_append(f->svg, node->waker ? "\nwaker" : "\noff CPU");
+	if (node->kind >= CALLTREE_USER && !f->is_map) {
 		g_string_append_c(f->svg, '\n');
 		append_xml(f, calltree_file(f->tree, node));
 	}
@@ -134,13 +179,17 @@ static void append_label(struct flame *f, const char *name, double x, uint32_t y
 	g_string_append_printf(f->svg, "%s</text>", dots);
 }
 
-static void put_frame(struct flame *f, const struct calltree_node *node, double x, uint32_t y,
-	double width)
+static void put_frame(struct flame *f, uint32_t number, double x, uint32_t y, double width)
 {
+	const struct calltree_node *node = calltree_node(f->tree, number);
+
 	g_string_append(f->svg, "<g>");
-	append_title(f, node);
+	append_title(f, number);
 	g_string_append(f->svg, "<rect class=\"");
-	append_class(f->svg, f->tree, node);
+	if (f->difference)
+		append_change_class(f->svg, f->difference, number);
+	else
+		append_class(f->svg, f->tree, node);
 	append_rect(f, x, y, width);
 	append_label(f, calltree_name(f->tree, node), x, y, width);
 	g_string_append(f->svg, "</g>\n");
@@ -176,8 +225,8 @@ static void put_narrow(struct flame *f, const struct calltree_node *parent, uint
 {
 	struct profile_count sum = calltree_sum(f->tree, parent, from);
 
-	f->left_out.functions += parent->count - from;
-	f->left_out.samples += sum.samples;
+	f->page.left_out.functions += parent->count - from;
+	f->page.left_out.samples += sum.samples;
 	if (width_of(f, sum.weight) >= f->narrowest)
 		put_block(f, parent->count - from, &sum, x, y, width_of(f, sum.weight));
 }
@@ -200,7 +249,7 @@ static bool place_frame(struct flame *f, const struct calltree_walk *walk, uint3
 		put_narrow(f, calltree_node(f->tree, parent->node), parent->next - 1, level->x, y);
 		return false;
 	}
-	put_frame(f, node, level->x, y, width);
+	put_frame(f, number, level->x, y, width);
 	below.x = level->x;
 	level->x += width;
 	g_array_set_size(f->levels, depth + 1);
@@ -239,39 +288,72 @@ static int put_events(struct flame *f)
 	int ret = 0;
 
 	g_string_truncate(f->svg, 0);
-	f->left_out = (struct flame_left_out){ .narrowest = f->narrowest };
+	f->page.left_out = (struct flame_left_out){ .narrowest = f->narrowest };
 	f->frames = 0;
 	f->bottom = FLAME_PAGE_TOP;
 	for (i = 0; !ret && i < f->input->profile->events->len; i++) {
-		f->top = flame_page_append_event(f->svg, profile_event(f->input->profile, i),
-			f->bottom);
+		const struct profile_event *event = profile_event(f->input->profile, i);
+
+		f->top = f->is_map ? flame_page_append_heading(f->svg, event->text, f->bottom) :
+			flame_page_append_event(f->svg, event, f->bottom);
 		ret = put_event(f, i);
 		g_string_append(f->svg, "</g>\n");
 	}
 	return ret;
 }
 
+/* Draws with wider blocks for narrow frames until the frames fit. */
+static int draw(struct flame *f, FILE *out)
+{
+	int ret;
+
+	f->svg = g_string_new(NULL);
+	f->text = g_string_new(NULL);
+	f->levels = g_array_new(FALSE, FALSE, sizeof(struct flame_level));
+	while (!(ret = put_events(f)) && f->svg->len > FLAME_FRAMES_BYTES_MAX && f->narrowest < FLAME_WIDTH)
+		f->narrowest *= 1.5;
+	if (!ret)
+		flame_page_write(&f->page, f->svg, f->bottom, out);
+	g_string_free(f->svg, TRUE);
+	g_string_free(f->text, TRUE);
+	g_array_free(f->levels, TRUE);
+	return ret;
+}
+
 int flame_write(const struct view_input *input, FILE *out, struct err *err)
 {
-	const struct calltree_options options = { .inverted = false };
-	struct flame f = { .input = input, .narrowest = FLAME_NARROWEST };
-	struct calltree *tree;
+	const struct calltree_options options = { .by_name = input->before != NULL };
+	struct flame f = { .input = input, .narrowest = FLAME_NARROWEST,
+		.page = { .profile = input->profile } };
+	struct difference *difference = NULL;
+	struct calltree *before = NULL, *tree;
 	int ret = calltree_create(input, &options, &tree, err);
 
 	if (ret)
 		return ret;
-	f.tree = tree;
-	f.svg = g_string_new(NULL);
-	f.text = g_string_new(NULL);
-	f.levels = g_array_new(FALSE, FALSE, sizeof(struct flame_level));
-	while (!(ret = put_events(&f)) && f.svg->len > FLAME_FRAMES_BYTES_MAX &&
-		f.narrowest < FLAME_WIDTH)
-		f.narrowest *= 1.5;
-	if (!ret)
-		flame_page_write(input->profile, &f.left_out, f.svg, f.bottom, out);
-	g_string_free(f.svg, TRUE);
-	g_string_free(f.text, TRUE);
-	g_array_free(f.levels, TRUE);
+	if (input->before)
+		ret = calltree_create(input->before, &options, &before, err);
+	if (!ret && before)
+		ret = difference_create(before, tree, &input->cancel, &difference);
+	if (!ret) {
+		f.tree = tree;
+		f.difference = f.page.difference = difference;
+		if (before)
+			f.page.before = input->before->profile;
+		ret = draw(&f, out);
+	}
+	difference_destroy(difference);
+	if (before)
+		calltree_destroy(before);
 	calltree_destroy(tree);
 	return ret;
+}
+
+void flame_write_map(const struct calltree *tree, FILE *out)
+{
+	const struct view_input input = { .profile = tree->profile };
+	struct flame f = { .input = &input, .tree = tree, .narrowest = FLAME_NARROWEST, .is_map = true };
+
+	/* it can't be cancelled, which is its one error */
+	(void)draw(&f, out);
 }

@@ -16,10 +16,14 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "formats/calltree.h"
 #include "formats/flame_page.h"
 #include "formats/view_input.h"
 
 /* As view_format.write. */
 int flame_write(const struct view_input *input, FILE *out, struct err *err);
+
+/* The same of maps of a program of probes/: of a tree of stackmap.h, whose events are maps. */
+void flame_write_map(const struct calltree *tree, FILE *out);
 
 #endif

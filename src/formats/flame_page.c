@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "formats/difference.h"
 #include "formats/summary.h"
 
 #define LINE 16		/* pixels */
@@ -39,6 +40,12 @@ static const char style[] =
 	".l0{fill:#f4c6d2}.l1{fill:#f8d3dc}.l2{fill:#efb9c8}.l3{fill:#f2cadb}\n"
 	".j0{fill:#e6d2fa}.j1{fill:#eddcfc}.j2{fill:#dcc4f5}.j3{fill:#e3cdf2}\n"
 	".l0+text,.l1+text,.l2+text,.l3+text{font-style:oblique}\n"
+	".x0{fill:#9fded6}.x1{fill:#b2e6df}.x2{fill:#8fd5cc}.x3{fill:#a6e0d0}\n"
+	".y0{fill:#b8d4d8}.y1{fill:#c6dde0}.y2{fill:#abcacf}.y3{fill:#bdd6d2}\n"
+	".y0+text,.y1+text,.y2+text,.y3+text{font-style:oblique}\n"
+	".z{fill:#e4e4e4}\n"
+	".r1{fill:#fbe3dc}.r2{fill:#f9c8b8}.r3{fill:#f5a58c}.r4{fill:#f08a6e}\n"
+	".b1{fill:#dfe9f8}.b2{fill:#c2d7f3}.b3{fill:#a3c3ee}.b4{fill:#86aee6}\n"
 	".j0.w,.j1.w,.j2.w,.j3.w{stroke:#6b4a90;stroke-width:.6;stroke-dasharray:3 2}\n"
 	".i0.w,.i1.w,.i2.w,.i3.w{stroke:#4c7a46;stroke-width:.6;stroke-dasharray:3 2}\n";
 
@@ -50,19 +57,39 @@ static const char script_style[] =
 	"g.e g:focus rect{stroke:#000;stroke-width:2}\n"
 	"input{font:12px monospace;width:100%;box-sizing:border-box;border:1px solid #555}\n";
 
-static const struct {
+struct legend_row {
 	const char *class;
 	const char *text;
-	bool away; /* only if there are times away from the CPU */
-} legend[] = {
-	{ "p", "process", false },
-	{ "u0", "program", false },
-	{ "k0", "kernel", false },
-	{ "i0 w", "inlined", false },
-	{ "v0", "program, off CPU", true },
-	{ "l0", "kernel, off CPU", true },
-	{ "j0 w", "inlined, off CPU", true },
-	{ "n", "not drawn", false },
+	/* only with times away from the CPU; without and with their wakers, for the width of the page */
+	enum { ALWAYS, AWAY, NO_WAKERS, WAKERS } when;
+};
+
+static const struct legend_row legend[] = {
+	{ "p", "process", ALWAYS },
+	{ "u0", "program", ALWAYS },
+	{ "k0", "kernel", ALWAYS },
+	{ "i0 w", "inlined", ALWAYS },
+	{ "v0", "program, off CPU", AWAY },
+	{ "l0", "kernel, off CPU", AWAY },
+	{ "j0 w", "inlined, off CPU", NO_WAKERS },
+	{ "x0", "waker", WAKERS },
+	{ "y0", "its kernel", WAKERS },
+	{ "n", "not drawn", ALWAYS },
+	{ NULL },
+};
+
+static const struct legend_row change_legend[] = {
+	{ "r4", "8 points more, or higher", ALWAYS },
+	{ "r3", "2 more", ALWAYS },
+	{ "r2", "0.5 more", ALWAYS },
+	{ "r1", "more", ALWAYS },
+	{ "z", "as before", ALWAYS },
+	{ "b1", "less", ALWAYS },
+	{ "b2", "0.5 less", ALWAYS },
+	{ "b3", "2 less", ALWAYS },
+	{ "b4", "8 less", ALWAYS },
+	{ "n", "not drawn", ALWAYS },
+	{ NULL },
 };
 
 void flame_page_escape(GString *svg, const char *text)
@@ -120,61 +147,98 @@ static uint32_t append_lines(GString *svg, char *text, uint32_t y)
 	return y;
 }
 
+uint32_t flame_page_append_heading(GString *svg, const char *heading, uint32_t y)
+{
+	g_autofree char *text = g_strdup(heading);
+
+	y += SPACE_ABOVE;
+	g_string_append(svg, "<g class=\"e\">\n");
+	y = append_lines(svg, text, y);
+	return y - LINE / 2;
+}
+
 uint32_t flame_page_append_event(GString *svg, const struct profile_event *event, uint32_t y)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 
-	y += SPACE_ABOVE;
 	summary_append_event(text, event, false);
-	g_string_append(svg, "<g class=\"e\">\n");
-	y = append_lines(svg, text->str, y);
-	return y - LINE / 2;
+	return flame_page_append_heading(svg, text->str, y);
 }
 
 static bool has_away(const struct profile *profile)
 {
 	uint32_t i;
 
-	for (i = 0; i < profile->events->len; i++)
+	for (i = 0; profile && i < profile->events->len; i++)
 		if (profile_event(profile, i)->away.samples)
 			return true;
 	return false;
 }
 
-static void append_legend(GString *svg, bool away)
+static void append_legend(GString *svg, const struct legend_row *row, const struct profile *profile)
 {
+	const bool away = has_away(profile), wakers = away && profile->waker_stacks;
 	uint32_t x = FLAME_PAD;
-	size_t i;
 
-	for (i = 0; i < G_N_ELEMENTS(legend); i++) {
-		if (legend[i].away && !away)
+	for (; row->class; row++) {
+		if ((row->when == AWAY && !away) || (row->when == NO_WAKERS && (!away || wakers)) ||
+			(row->when == WAKERS && !wakers))
 			continue;
 		g_string_append_printf(svg,
 			"<rect class=\"%s\" x=\"%u\" y=\"60\" width=\"26\" height=\"16\"/>"
 			"<text x=\"%u\" y=\"72\">%s</text>\n",
-			legend[i].class, x, x + 32, legend[i].text);
-		x += 32 + 8 * (uint32_t)strlen(legend[i].text) + 24;
+			row->class, x, x + 32, row->text);
+		x += 32 + 8 * (uint32_t)strlen(row->text) + 24;
 	}
 }
 
-static void append_head(GString *svg, const struct profile *profile)
+static void append_head(GString *svg, const struct flame_page *page)
 {
+	static const char alone[] = "Callers stand above what they call, the hottest on the left. Width: "
+		"share of the event's samples that were not taken in the idle task.";
+	static const char compared[] = "Width: share of the event's samples now, without those of the idle "
+		"task. Colour: its change since the earlier capture, in percent points.";
+	static const char of_map[] = "Callers stand above what they call, the greatest on the left. Width: "
+		"share of the map's sum.";
 	g_autoptr(GString) text = g_string_new(NULL);
 
-	summary_append_capture(text, profile);
+	if (page->profile)
+		summary_append_capture(text, page->profile);
+	else
+		g_string_append(text, "maps");
+	if (page->before) {
+		g_string_append(text, ", compared with ");
+		summary_append_capture(text, page->before);
+	}
 	g_string_append_printf(svg,
 		"<title>Flame graph</title>\n"
 		"<text class=\"t\" x=\"%d\" y=\"22\">Flame graph of %s</text>\n",
 		FLAME_PAD, text->str);
-	g_string_truncate(text, 0);
-	g_string_append(text, "Callers stand above what they call, the hottest on the left. Width: "
-			      "share of the event's samples that were not taken in the idle task.");
-	append_line(svg, text->str, 44);
+	append_line(svg, page->before ? compared : page->profile ? alone : of_map, 44);
 }
 
-static uint32_t append_foot(GString *svg, const struct profile *profile,
-	const struct flame_left_out *left_out, uint32_t y)
+/* What no frame shows: functions that were called in the earlier capture only. */
+static uint32_t append_gone(GString *svg, const struct flame_page *page, uint32_t y)
 {
+	g_autoptr(GString) text = g_string_new(NULL);
+	uint32_t i;
+
+	for (i = 0; i < page->profile->events->len; i++) {
+		const double share = difference_gone_share(page->difference, i);
+
+		if (share <= 0)
+			continue;
+		g_string_printf(text, "%.2f%% of the earlier samples of ", share);
+		text_append(text, profile_event(page->profile, i)->text);
+		g_string_append(text, " were in calls that have no sample now; the view tree names them.");
+		y = append_lines(svg, text->str, y);
+	}
+	return y;
+}
+
+static uint32_t append_foot(GString *svg, const struct flame_page *page, uint32_t y)
+{
+	const struct flame_left_out *left_out = &page->left_out;
 	g_autoptr(GString) text = g_string_new(NULL);
 
 	y += SPACE_ABOVE;
@@ -185,13 +249,18 @@ static uint32_t append_foot(GString *svg, const struct profile *profile,
 			" narrower than %.2f pixels or deeper than %d rows, and %s: ",
 			left_out->narrowest, FLAME_ROWS_MAX,
 			left_out->functions == 1 ? "is drawn as a block" : "are drawn as blocks");
-		text_append_count(text, left_out->samples, "sample", "samples");
+		if (page->profile)
+			text_append_count(text, left_out->samples, "sample", "samples");
+		else
+			g_string_append_printf(text, "%" PRIu64 " of the sum", left_out->samples);
 		g_string_append_c(text, '.');
 		y = append_lines(svg, text->str, y);
 	}
-	if (profile->unknown) {
+	if (page->before)
+		y = append_gone(svg, page, y);
+	if (page->profile && page->profile->unknown) {
 		g_string_truncate(text, 0);
-		text_append_count(text, profile->unknown, "record of an unknown type was",
+		text_append_count(text, page->profile->unknown, "record of an unknown type was",
 			"records of unknown types were");
 		g_string_append(text, " skipped.");
 		y = append_lines(svg, text->str, y);
@@ -199,16 +268,15 @@ static uint32_t append_foot(GString *svg, const struct profile *profile,
 	return y;
 }
 
-void flame_page_write(const struct profile *profile, const struct flame_left_out *left_out,
-	const GString *events, uint32_t bottom, FILE *out)
+void flame_page_write(const struct flame_page *page, const GString *events, uint32_t bottom, FILE *out)
 {
 	g_autoptr(GString) summary = g_string_new(NULL);
 	g_autoptr(GString) foot = g_string_new(NULL);
 	uint32_t height;
 
-	append_head(summary, profile);
-	append_legend(summary, has_away(profile));
-	height = append_foot(foot, profile, left_out, bottom);
+	append_head(summary, page);
+	append_legend(summary, page->before ? change_legend : legend, page->profile);
+	height = append_foot(foot, page, bottom);
 	fprintf(out,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%d\" "

@@ -12,6 +12,8 @@
 
 #include "capture/profile.h"
 
+struct difference;
+
 /* Of all events together: browsers draw as much without a noticeable pause. */
 #define FLAME_FRAMES_BYTES_MAX (4u << 20)
 
@@ -34,6 +36,17 @@ struct flame_left_out {
 	uint64_t samples;
 };
 
+/* How many colours there are for a share that grew, and as many for one that fell. */
+#define FLAME_CHANGES 4
+
+struct flame_page {
+	const struct profile *profile; /* NULL for a page of maps, and not of samples */
+	struct flame_left_out left_out;
+	/* of an earlier capture with which this one is compared; NULL if there is none */
+	const struct profile *before;
+	const struct difference *difference;
+};
+
 /* Appends text escaped for XML, between tags and in attributes. */
 void flame_page_escape(GString *svg, const char *text);
 
@@ -41,10 +54,10 @@ void flame_page_escape(GString *svg, const char *text);
  * Opens an event's group, with its heading, at y; returns where its frames begin. The caller closes
  * the group.
  */
+uint32_t flame_page_append_heading(GString *svg, const char *heading, uint32_t y);
 uint32_t flame_page_append_event(GString *svg, const struct profile_event *event, uint32_t y);
 
 /* Writes the whole page with `events` in it, the last of which ends at `bottom`. */
-void flame_page_write(const struct profile *profile, const struct flame_left_out *left_out,
-	const GString *events, uint32_t bottom, FILE *out);
+void flame_page_write(const struct flame_page *page, const GString *events, uint32_t bottom, FILE *out);
 
 #endif

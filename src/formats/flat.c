@@ -11,7 +11,7 @@
 
 /* Columns are padded up to here; a longer text moves the rest of its line to the right. */
 #define EVENT_WIDTH_MAX 24
-#define PROCESS_WIDTH_MAX 16
+#define PROCESS_WIDTH_MAX 32 /* names of the kernel's threads can have more than 15 characters */
 #define FUNCTION_WIDTH_MAX 40
 
 struct widths {
@@ -29,16 +29,33 @@ struct flat_printer {
 	FILE *out;
 };
 
-/* A column after two blanks, padded to its width. */
+/* The characters of a valid text: g_utf8_strlen() takes several times as long, and each row has four. */
+static int count_characters(const char *text, gsize bytes)
+{
+	int count = 0;
+	gsize i;
+
+	for (i = 0; i < bytes; i++)
+		count += (text[i] & 0xc0) != 0x80; /* not a further byte of a character */
+	return count;
+}
+
+/* A column after two blanks, padded to its width; 0: the last one. */
 static void append_column(GString *line, const char *text, int width)
 {
-	gsize begin;
+	gsize begin, end;
 
 	g_string_append(line, "  ");
 	begin = line->len;
 	text_append_cut(line, *text ? text : "-");
-	for (width -= (int)g_utf8_strlen(line->str + begin, -1); width > 0; width--)
-		g_string_append_c(line, ' ');
+	if (!width)
+		return;
+	end = line->len;
+	width -= count_characters(line->str + begin, end - begin);
+	if (width <= 0)
+		return;
+	g_string_set_size(line, end + (gsize)width);
+	memset(line->str + end, ' ', (size_t)width);
 }
 
 static void put_line(struct flat_printer *p)
@@ -185,6 +202,7 @@ void flat_write(const struct profile *profile, const struct functions *functions
 		.out = out,
 	};
 	const struct summary summary = {
+		.source = options->source,
 		.own = options->own,
 		.counted = count->counted,
 		.unresolved = count->unresolved,

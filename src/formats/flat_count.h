@@ -13,7 +13,10 @@
 #include "capture/functions.h"
 #include "capture/profile.h"
 
+struct summary_source;
+
 struct flat_options {
+	const struct summary_source *source; /* where the capture is from; NULL if not known */
 	bool own;     /* count the samples of the server itself */
 	bool total;   /* a column for a function with all its callees; sorts by it */
 	bool colours; /* for a terminal */

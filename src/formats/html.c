@@ -11,6 +11,7 @@
 #include "formats/gzip.h"
 #include "formats/html_data.h"
 #include "formats/summary.h"
+#include "sys/host.h"
 
 /* Bytes that are compressed or encoded between two looks for a cancellation: below a millisecond. */
 #define CHUNK 49152
@@ -103,11 +104,41 @@ static void put_escaped(const GString *text, FILE *out)
 	fwrite(escaped->str, 1, escaped->len, out);
 }
 
-static void put_summary(const struct profile *profile, FILE *out)
+/* What the samples cover, as far as the events say it: a file may have a part of it only. */
+static const char *scope_of(const struct profile *profile)
 {
+	uint32_t i, flags = 0;
+
+	for (i = 0; i < profile->events->len; i++)
+		flags |= profile_event(profile, i)->flags;
+	if (flags & KPROF_EVENT_SCOPE_OWN)
+		return "user space of one user's own processes";
+	return flags & KPROF_EVENT_SCOPE_USER ? "user space" : "kernel and user space";
+}
+
+/* The source as text and where the page is made: the capture does not name its machine. */
+static void put_origin(const struct view_input *input, FILE *out)
+{
+	g_autoptr(GString) line = g_string_new(NULL);
+	struct host host;
+
+	host_read(&host);
+	if (input->source && input->source->name)
+		g_string_append_printf(line, "Source: %s. ", input->source->name);
+	g_string_append_printf(line, "Page made on %s (%s). Scope: %s.", host.name, host.arch,
+		scope_of(input->profile));
+	fputs("<p>", out);
+	put_escaped(line, out);
+	fputs("</p>\n", out);
+}
+
+static void put_summary(const struct view_input *input, FILE *out)
+{
+	const struct profile *profile = input->profile;
 	g_autoptr(GString) line = g_string_new(NULL);
 	uint32_t i;
 
+	put_origin(input, out);
 	summary_append_capture(line, profile);
 	fputs("<p>", out);
 	put_escaped(line, out);
@@ -155,7 +186,18 @@ static char *make_hash(const char *text)
 	return g_strdup_printf("'sha256-%s'", base64);
 }
 
-static void put_page(const struct profile *before, const struct profile *profile, FILE *out)
+static void put_title(const struct view_input *input, FILE *out)
+{
+	g_autoptr(GString) title = g_string_new("kprof report");
+
+	if (input->source && input->source->name)
+		g_string_append_printf(title, ": %s", input->source->name);
+	fputs("<title>", out);
+	put_escaped(title, out);
+	fputs("</title>\n", out);
+}
+
+static void put_page(const struct view_input *before, const struct view_input *input, FILE *out)
 {
 	g_autofree char *script = make_script();
 	g_autofree char *script_hash = make_hash(script);
@@ -166,10 +208,11 @@ static void put_page(const struct profile *before, const struct profile *profile
 		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
 		"script-src %s; style-src %s; base-uri 'none'; form-action 'none'\">\n"
 		"<meta name=\"viewport\" content=\"width=device-width\">\n"
-		"<title>kprof report</title>\n<style>%s</style>\n</head>\n<body>\n"
-		"<header id=\"summary\">\n<h1>kprof report</h1>\n",
+		"<style>%s</style>\n",
 		script_hash, style_hash, style);
-	put_summary(profile, out);
+	put_title(input, out);
+	fputs("</head>\n<body>\n<header id=\"summary\">\n<h1>kprof report</h1>\n", out);
+	put_summary(input, out);
 	if (before) {
 		fputs("<p>Compared with an earlier capture:</p>\n", out);
 		put_summary(before, out);
@@ -189,7 +232,7 @@ int html_write_difference(const struct view_input *before, const struct view_inp
 	if (!ret && before)
 		ret = make_packed(before, &packed_before, &size_before, err);
 	if (!ret) {
-		put_page(before ? before->profile : NULL, input->profile, out);
+		put_page(before, input, out);
 		put_data("data", packed, size, out);
 		if (before)
 			put_data("before", packed_before, size_before, out);
@@ -202,5 +245,5 @@ int html_write_difference(const struct view_input *before, const struct view_inp
 
 int html_write(const struct view_input *input, FILE *out, struct err *err)
 {
-	return html_write_difference(NULL, input, out, err);
+	return html_write_difference(input->before, input, out, err);
 }

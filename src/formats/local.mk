@@ -2,7 +2,9 @@
 noinst_LIBRARIES += libformats.a
 libformats_a_SOURCES = \
 	%D%/breakdown.c %D%/breakdown.h \
+	%D%/breakdown_text.c %D%/breakdown_text.h \
 	%D%/calltree.c %D%/calltree.h \
+	%D%/difference.c %D%/difference.h \
 	%D%/firefox.c %D%/firefox.h \
 	%D%/firefox_tables.c %D%/firefox_tables.h \
 	%D%/flame.c %D%/flame.h \
@@ -14,6 +16,8 @@ libformats_a_SOURCES = \
 	%D%/html.c %D%/html.h \
 	%D%/html_data.c %D%/html_data.h \
 	%D%/script.c %D%/script.h \
+	%D%/records.c %D%/records.h \
+	%D%/stackmap.c %D%/stackmap.h \
 	%D%/summary.c %D%/summary.h \
 	%D%/json.c %D%/json.h \
 	%D%/openspans.c \

@@ -501,7 +501,7 @@ int pprof_write(const struct view_input *input, FILE *out, struct err *err)
 	int ret;
 
 	if (!profile->samples)
-		return err_set(err, ENODATA, "there are no samples");
+		return summary_refuse(profile, input->source, err);
 	if (profile->events->len > PPROF_EVENTS_MAX)
 		return err_set(err, EFBIG,
 			"the capture has more than %u events, the limit of pprof",

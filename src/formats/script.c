@@ -21,6 +21,7 @@ const char *const script_fields[SCRIPT_FIELDS] = {
 	[SCRIPT_DSO] = "dso",
 	[SCRIPT_SYMOFF] = "symoff",
 	[SCRIPT_PERIOD] = "period",
+	[SCRIPT_WAKER] = "waker",
 };
 
 #define BIT(field) (1u << SCRIPT_##field)
@@ -119,6 +120,21 @@ static void append_task(struct script_printer *p, const struct profile_cell *cel
 		g_string_append_printf(p->line, "%5" PRId64 " ", has(p, BIT(PID)) ? pid : tid);
 }
 
+/* Who ended a time away: its name, process and thread. */
+static void append_waker(struct script_printer *p, const struct profile_moment *moment)
+{
+	const struct profile_waker *waker = profile_waker(p->profile, moment->waker);
+
+	if (!moment->waker)
+		return;
+	g_string_append(p->line, "waker ");
+	text_append(p->line, *waker->name ? waker->name : "[unknown]");
+	if (waker->pid == KPROF_PID_KERNEL)
+		g_string_append(p->line, " 0/0: ");
+	else
+		g_string_append_printf(p->line, " %" PRIu32 "/%" PRIu32 ": ", waker->pid, waker->tid);
+}
+
 static void append_head(struct script_printer *p, const struct profile_moment *moment)
 {
 	const struct profile_cell *cell = profile_cell(p->profile, moment->cell);
@@ -141,6 +157,8 @@ static void append_head(struct script_printer *p, const struct profile_moment *m
 		text_append(p->line, profile_event(p->profile, cell->event)->text);
 		g_string_append(p->line, ": ");
 	}
+	if (has(p, BIT(WAKER)))
+		append_waker(p, moment);
 }
 
 /*

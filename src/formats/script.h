@@ -30,10 +30,11 @@ enum script_field {
 	SCRIPT_DSO,
 	SCRIPT_SYMOFF,
 	SCRIPT_PERIOD,
+	SCRIPT_WAKER, /* not in perf: the task that ended a time away */
 	SCRIPT_FIELDS,
 };
 
-/* Names of the fields, as perf script -F has them. */
+/* Names of the fields, as perf script -F has them, and `waker`. */
 extern const char *const script_fields[SCRIPT_FIELDS];
 
 struct script_options {

@@ -2,6 +2,7 @@
 /* The first lines of a text view: see summary.h. */
 #include "formats/summary.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
 #include "base/text.h"
@@ -54,7 +55,7 @@ void summary_append_event(GString *line, const struct profile_event *event, bool
 {
 	text_append_cut(line, event->text);
 	if (event->flags & KPROF_EVENT_FALLBACK)
-		g_string_append(line, " (in place of an event that the machine lacks)");
+		g_string_append(line, " (the machine has no cycles counter)");
 	if (event->flags & KPROF_EVENT_SCOPE_OWN)
 		g_string_append(line, " (user space of the user's own processes only)");
 	else if (event->flags & KPROF_EVENT_SCOPE_USER)
@@ -92,6 +93,69 @@ void summary_append_capture(GString *line, const struct profile *profile)
 	text_append_count(line, profile->events->len, "event", "events");
 	g_string_append_printf(line, " in %.3f s on ", (double)profile->duration_ns / NSEC_PER_SEC);
 	text_append_count(line, profile->cpus, "CPU", "CPUs");
+}
+
+/* The length of the runs in ns, as the CPU with the longest ones saw it; 0: not known. */
+static uint64_t run_ns(const struct profile *profile)
+{
+	const uint32_t cpus = cputimes_cpus(&profile->cpu_times);
+	struct cputimes_sum sum;
+	uint64_t longest = 0;
+	uint32_t cpu;
+
+	for (cpu = 0; cpu < cpus; cpu++)
+		if (cputimes_sum(&profile->cpu_times, cpu, &sum))
+			longest = MAX(longest, sum.measured_ns);
+	return longest;
+}
+
+static uint64_t lost_of_all(const struct profile *profile)
+{
+	uint64_t lost = 0;
+	uint32_t i;
+
+	for (i = 0; i < profile->events->len; i++)
+		if (__builtin_add_overflow(lost, profile_lost(profile_event(profile, i)), &lost))
+			lost = UINT64_MAX;
+	return lost;
+}
+
+static bool has_records(const struct profile *profile)
+{
+	return profile->records || profile->unknown || profile->damaged;
+}
+
+void summary_append_nothing(
+	GString *line, const struct profile *profile, const struct summary_source *source)
+{
+	const uint64_t run = source && source->run_ns ? source->run_ns : run_ns(profile),
+		       lost = lost_of_all(profile);
+
+	if (!has_records(profile) && source && !source->control) {
+		g_string_append(line, "nothing was captured: there are no records");
+	} else if (!has_records(profile) && !run) {
+		g_string_append(line, "nothing captured yet: echo start > ");
+		text_append(line, source ? source->control : "kpctl");
+	} else if (profile->samples) {
+		g_string_append(line, "all samples are of the idle task or the server's own");
+	} else if (!profile->records && !run) {
+		g_string_append(line, "there are no samples");
+	} else {
+		g_string_append(line, "no samples were taken");
+		if (run)
+			g_string_append_printf(line, " in %.3f s", (double)run / NSEC_PER_SEC);
+		if (lost)
+			g_string_append_printf(line, ", and %" PRIu64 " were lost", lost);
+	}
+}
+
+int summary_refuse(
+	const struct profile *profile, const struct summary_source *source, struct err *err)
+{
+	g_autoptr(GString) line = g_string_new(NULL);
+
+	summary_append_nothing(line, profile, source);
+	return err_set(err, ENODATA, "%s", line->str);
 }
 
 static void append_unknown(GString *line, const struct profile *profile)
@@ -135,10 +199,10 @@ void summary_write(const struct profile *profile, const struct summary *summary,
 	g_autoptr(GString) text = g_string_new("# ");
 	uint32_t i;
 
-	if (profile->records || profile->unknown || profile->damaged)
+	if (profile->samples)
 		summary_append_capture(text, profile);
 	else
-		g_string_append(text, "nothing captured yet: echo start > kpctl");
+		summary_append_nothing(text, profile, summary->source);
 	g_string_append_c(text, '\n');
 	for (i = 0; i < profile->events->len; i++) {
 		g_string_append(text, "# ");

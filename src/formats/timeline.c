@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "capture/table.h"
+#include "formats/summary.h"
 
 #define NO_TRACK UINT32_MAX /* of a cell that is left out */
 
@@ -242,14 +243,14 @@ int timeline_create(
 	ret = build(&b);
 	g_free(b.track_of);
 	table_fini(&b.table);
-	if (ret) {
-		timeline_destroy(timeline);
-		return err_set(err, -ret, ret == -EINTR ? "the view was cancelled"
-			: all ? "there are no samples"
-			: "all samples are of the idle task or the server's own");
+	if (!ret) {
+		*result = timeline;
+		return 0;
 	}
-	*result = timeline;
-	return 0;
+	timeline_destroy(timeline);
+	if (ret == -EINTR)
+		return err_set(err, EINTR, "the view was cancelled");
+	return summary_refuse(input->profile, input->source, err);
 }
 
 void timeline_destroy(struct timeline *timeline)

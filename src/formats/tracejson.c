@@ -185,6 +185,16 @@ static void append_time(GString *text, uint64_t time_ns)
 		(uint64_t)(time_ns / NSEC_PER_USEC), (uint64_t)(time_ns % NSEC_PER_USEC));
 }
 
+/* Arguments of the sample of a time away: who ended it. */
+static void append_waker(struct tracejson_writer *w, const struct profile_waker *waker)
+{
+	const bool idle = waker->pid == KPROF_PID_KERNEL;
+
+	json_append_member(w->text, "waker", waker->name);
+	g_string_append_printf(w->text, ",\"waker_pid\":%" PRIu32 ",\"waker_tid\":%" PRIu32,
+		idle ? 0 : waker->pid, idle ? 0 : waker->tid);
+}
+
 static void put_sample(struct tracejson_writer *w, const struct timeline_track *track,
 	const struct profile_moment *moment)
 {
@@ -207,6 +217,8 @@ static void put_sample(struct tracejson_writer *w, const struct timeline_track *
 		moment->weight);
 	if (cell->node != STACKS_ROOT)
 		json_append_member(w->text, "file", place_file(w, place));
+	if (moment->waker)
+		append_waker(w, profile_waker(profile, moment->waker));
 	g_string_append(w->text, "}}");
 	json_flush(w->text, w->out);
 }

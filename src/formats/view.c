@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "formats/breakdown_text.h"
 #include "formats/firefox.h"
 #include "formats/flame.h"
 #include "formats/flat.h"
@@ -11,15 +12,50 @@
 #include "formats/html.h"
 #include "formats/perfdata/perfdata.h"
 #include "formats/pprof.h"
+#include "formats/records.h"
+#include "formats/summary.h"
 #include "formats/tracejson.h"
 #include "formats/tree.h"
 #include "symbolizer/proto.h"
 
+/* The rows of the flat profile with the shares of both captures, the largest change first. */
+static void write_flat_difference(const struct view_input *input, FILE *out)
+{
+	const struct view_input *inputs[] = { input->before, input };
+	const struct breakdown_options options = { .fields = 1u << BREAKDOWN_EVENT | 1u << BREAKDOWN_PROCESS |
+			1u << BREAKDOWN_FUNCTION | 1u << BREAKDOWN_FILE,
+		.merged = true };
+	const struct breakdown_order order = { .field = BREAKDOWN_FIELDS, .difference = true };
+	struct breakdown_capture captures[G_N_ELEMENTS(inputs)];
+	struct breakdown_input counted[G_N_ELEMENTS(inputs)];
+	struct breakdown_text text = { .captures = captures, .count = G_N_ELEMENTS(inputs),
+		.options = &options, .head = true };
+	struct breakdown *rows;
+	size_t i;
+
+	for (i = 0; i < G_N_ELEMENTS(inputs); i++) {
+		const struct summary_source *source = inputs[i]->source;
+
+		captures[i] = (struct breakdown_capture){ inputs[i]->profile,
+			source && source->name ? source->name : "", source };
+		counted[i] = (struct breakdown_input){ inputs[i]->profile, inputs[i]->functions };
+	}
+	rows = breakdown_create(counted, G_N_ELEMENTS(inputs), &options);
+	breakdown_sort(rows, &order);
+	text.rows = rows;
+	breakdown_text_write(&text, out);
+	breakdown_destroy(rows);
+}
+
 static int write_flat(const struct view_input *input, FILE *out, struct err *err)
 {
-	const struct flat_options options = { .own = false };
+	const struct flat_options options = { .source = input->source };
 
 	(void)err;
+	if (input->before) {
+		write_flat_difference(input, out);
+		return 0;
+	}
 	flat_write(input->profile, input->functions, &options, out);
 	return 0;
 }
@@ -38,7 +74,7 @@ const struct view_format *view_find(const char *name)
 	return NULL;
 }
 
-int view_load(const struct view_format *format, struct decoder *decoder, size_t bytes_max,
+int view_load(const struct view_format *format, struct decoder *decoder, size_t bytes_max, bool wakers,
 	struct profile **profile, struct err *err)
 {
 	const struct profile_options options = {
@@ -46,6 +82,7 @@ int view_load(const struct view_format *format, struct decoder *decoder, size_t 
 		.no_stacks = !(format->needs & (VIEW_STACKS | VIEW_LEAVES)),
 		.leaves = format->needs & VIEW_LEAVES,
 		.moments = format->needs & VIEW_MOMENTS,
+		.wakers = wakers,
 		.bytes_max = bytes_max,
 	};
 

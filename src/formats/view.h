@@ -25,6 +25,8 @@ enum view_needs {
 	VIEW_ANNOTATIONS = 1 << 4, /* annotations, if the caller has any */
 	VIEW_LEAVES = 1 << 5,  /* of each stack only the innermost frame */
 	VIEW_RECORDS = 1 << 6, /* no profile: it reads the records itself */
+	VIEW_DIFFERENCE = 1 << 7, /* it can show the difference from an earlier capture */
+	VIEW_WAKERS = 1 << 8, /* it can show the wakers behind the stacks of times away (profile.h) */
 };
 
 #define VIEW_FUNCTIONS (VIEW_STACKS | VIEW_NAMES)
@@ -49,25 +51,28 @@ struct view_format {
 #define VIEW_FORMATS(row)									\
 	row("flat",										\
 		"share, samples, event, process, function, file; hottest first",		\
-		write_flat, VIEW_LEAVES | VIEW_NAMES)						\
+		write_flat, VIEW_LEAVES | VIEW_NAMES | VIEW_DIFFERENCE)				\
 	row("tree",										\
 		"call trees: functions below their callers, and callers below their callees",\
-		tree_write, VIEW_FUNCTIONS | VIEW_LINES)					\
+		tree_write, VIEW_FUNCTIONS | VIEW_LINES | VIEW_DIFFERENCE | VIEW_WAKERS)	\
 	row("folded",										\
 		"one stack a line with its count, for flame-graph tools",			\
-		folded_write, VIEW_FUNCTIONS | VIEW_LINES)					\
+		folded_write, VIEW_FUNCTIONS | VIEW_LINES | VIEW_WAKERS)			\
 	row("flame.svg",									\
 		"a flame graph to open in a browser",						\
-		flame_write, VIEW_FUNCTIONS | VIEW_LINES)					\
+		flame_write, VIEW_FUNCTIONS | VIEW_LINES | VIEW_DIFFERENCE | VIEW_WAKERS)	\
 	row("report.html",									\
 		"flame graph, tables and time line on one page, to open in a browser",		\
-		html_write, VIEW_FUNCTIONS | VIEW_LINES | VIEW_MOMENTS)				\
+		html_write, VIEW_FUNCTIONS | VIEW_LINES | VIEW_MOMENTS | VIEW_DIFFERENCE)	\
+	row("kpdata",										\
+		"the records themselves, of a part of a capture or of several",			\
+		records_write, VIEW_RECORDS)							\
 	row("perf.data",									\
 		"what perf report and perf script read",					\
 		perfdata_write, VIEW_RECORDS)							\
 	row("pprof",										\
 		"what go tool pprof reads: profile.proto, gzip",				\
-		pprof_write, VIEW_FUNCTIONS | VIEW_LINES)					\
+		pprof_write, VIEW_FUNCTIONS | VIEW_LINES | VIEW_WAKERS)			\
 	row("firefox.json",									\
 		"what the Firefox Profiler reads: its processed profile format",		\
 		firefox_write, VIEW_FUNCTIONS | VIEW_LINES | VIEW_MOMENTS)			\
@@ -85,8 +90,9 @@ const struct view_format *view_find(const char *name);
 /*
  * profile_load_with() for what the format needs. bytes_max is the approximate number of bytes that
  * the profile and its functions may take, or 0 for no limit. Returns -EFBIG if they need more.
+ * wakers: for a format with VIEW_WAKERS, stacks of times away go on with those of their wakers.
  */
-int view_load(const struct view_format *format, struct decoder *decoder, size_t bytes_max,
+int view_load(const struct view_format *format, struct decoder *decoder, size_t bytes_max, bool wakers,
 	struct profile **profile, struct err *err);
 
 /*

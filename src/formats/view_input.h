@@ -45,6 +45,8 @@ struct view_annotations {
 	uint64_t lost;
 };
 
+struct summary_source;
+
 struct view_input {
 	const struct profile *profile; /* NULL if the format reads the records itself */
 	const struct functions *functions; /* NULL if the format needs none */
@@ -52,8 +54,11 @@ struct view_input {
 	int capture_fd;
 	/* for a format with VIEW_ANNOTATIONS, which reads all of them; NULL if there are none */
 	const struct view_annotations *annotations;
+	/* for a format with VIEW_DIFFERENCE: an earlier capture, with which this one is compared; or NULL */
+	const struct view_input *before;
 	/* approximate memory that a format which reads the records may use; 0 for no limit */
 	size_t bytes_max;
+	const struct summary_source *source; /* where the capture is from; NULL if not known */
 	struct cancel cancel; /* checked at least every 10 ms of work */
 };
 

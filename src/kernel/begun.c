@@ -25,10 +25,7 @@ struct begun_fields {
 
 static int find_fields(const struct types *types, struct begun_fields *fields, struct err *err)
 {
-	const struct {
-		const char *structure, *field;
-		int *offset;
-	} all[] = {
+	const struct types_row rows[] = {
 		{ "bpf_iter__task", "task", &fields->context_task },
 		{ "bpf_iter__task", "meta", &fields->context_meta },
 		{ "bpf_iter_meta", "seq", &fields->meta_seq },
@@ -38,15 +35,7 @@ static int find_fields(const struct types *types, struct begun_fields *fields, s
 		{ "task_struct", "start_time", &fields->start },
 	};
 
-	for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
-		struct types_field found;
-		int ret = types_field_of(types, all[i].structure, all[i].field, &found, err);
-
-		if (ret)
-			return ret;
-		*all[i].offset = (int)found.offset;
-	}
-	return 0;
+	return types_offsets(types, rows, G_N_ELEMENTS(rows), err);
 }
 
 /* R0 = the value of a map for the key on the stack, or 0. */

@@ -52,15 +52,26 @@ static const struct call_machine *maps_of(const struct emit *emit)
 	return (const struct call_machine *)emit->machine;
 }
 
+/* R1 = a byte of what is set for the call in R7. */
+static void load_setting(struct emit *emit, size_t member)
+{
+	struct code *code = &emit->code;
+
+	code_map_value(code, BPF_REG_1, maps_of(emit)->control,
+		(uint32_t)(offsetof(struct call_control, calls) + member));
+	code_mov(code, BPF_REG_2, BPF_REG_7);
+	code_alu_imm(code, BPF_MUL, BPF_REG_2, sizeof(struct call_settings));
+	code_alu(code, BPF_ADD, BPF_REG_1, BPF_REG_2);
+	code_load(code, BPF_B, BPF_REG_1, BPF_REG_1, 0);
+}
+
 /* R7 is the number of the call: to the end unless it is recorded. */
 static void choose(struct emit *emit, uint8_t generation)
 {
 	struct code *code = &emit->code;
 
 	code_jump_if_imm(code, BPF_JGT, BPF_REG_7, CALLNAMES_NUMBERS - 1, emit->out);
-	code_map_value(code, BPF_REG_1, maps_of(emit)->control, offsetof(struct call_control, calls));
-	code_alu(code, BPF_ADD, BPF_REG_1, BPF_REG_7);
-	code_load(code, BPF_B, BPF_REG_1, BPF_REG_1, 0);
+	load_setting(emit, offsetof(struct call_settings, generation));
 	code_jump_if_imm(code, BPF_JNE, BPF_REG_1, generation, emit->out);
 	emit_task(emit);
 }
@@ -127,26 +138,48 @@ static bool returns(int number)
 	return true;
 }
 
+/* The filter that more than half of the calls have, which is that of all: its instructions are there once. */
+static const struct filter *find_common(const struct filter *const *filters)
+{
+	const struct filter *common = NULL;
+	uint32_t count = 0;
+
+	/* the one that is left when each call takes away one with another filter */
+	for (uint32_t i = 0; i < CALLNAMES_NUMBERS; i++) {
+		if (!count)
+			common = filters[i];
+		count += common == filters[i] ? 1u : -1u;
+	}
+	count = 0;
+	for (uint32_t i = 0; i < CALLNAMES_NUMBERS; i++)
+		count += common == filters[i];
+	return count > CALLNAMES_NUMBERS / 2 ? common : NULL;
+}
+
 /* Goes to the end if the call, one of those that return or of the others, has a filter that does not hold. */
 static void filter_calls(struct emit *emit, const struct call_frame *frame,
 	const struct filter *const *filters, bool return_too)
 {
+	const struct filter_frame values = { .duration = frame->duration, .args = frame->args,
+		.result = frame->result };
+	const struct filter *common = filters ? find_common(filters) : NULL;
 	struct code *code = &emit->code;
 	int passed = code_label(code);
 
 	for (int i = 0; filters && i < (int)CALLNAMES_NUMBERS; i++) {
-		const struct filter_frame values = { .duration = frame->duration, .args = frame->args,
-			.result = frame->result };
 		int next;
 
-		if (!filters[i] || returns(i) != return_too)
+		if (filters[i] == common || returns(i) != return_too)
 			continue;
 		next = code_label(code);
 		code_jump_if_imm(code, BPF_JNE, BPF_REG_7, i, next);
-		filter_emit(filters[i], emit, &values);
+		if (filters[i])
+			filter_emit(filters[i], emit, &values);
 		code_jump(code, passed);
 		code_place(code, next);
 	}
+	if (common)
+		filter_emit(common, emit, &values);
 	code_place(code, passed);
 }
 
@@ -157,9 +190,7 @@ static void take_stacks(struct emit *emit, struct emit_stack *stack)
 	int none = code_label(code);
 
 	emit_stack_init(emit, stack);
-	code_map_value(code, BPF_REG_1, maps_of(emit)->control, offsetof(struct call_control, stacks));
-	code_alu(code, BPF_ADD, BPF_REG_1, BPF_REG_7);
-	code_load(code, BPF_B, BPF_REG_1, BPF_REG_1, 0);
+	load_setting(emit, offsetof(struct call_settings, stacks));
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, none);
 	emit_stack_take(emit, stack, 1);
 	code_place(code, none);
@@ -374,9 +405,7 @@ static void read_texts(struct emit *emit, const struct call_frame *frame)
 	code_store_imm(code, BPF_DW, BPF_REG_10, emit->bytes,
 		(int32_t)(sizeof(struct kernel_record) + sizeof(struct kernel_call)));
 	code_store_imm(code, BPF_DW, BPF_REG_10, frame->strings, 0);
-	code_map_value(code, BPF_REG_1, maps_of(emit)->control, offsetof(struct call_control, texts));
-	code_alu(code, BPF_ADD, BPF_REG_1, BPF_REG_7);
-	code_load(code, BPF_B, BPF_REG_1, BPF_REG_1, 0);
+	load_setting(emit, offsetof(struct call_settings, texts));
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, none);
 	/* numbers and arguments of 32-bit calls are others, and those of a call without entry are
 	 * not known */
@@ -423,14 +452,14 @@ static void write_texts(struct emit *emit, const struct call_frame *frame)
 		code_alu_imm(code, BPF_ADD, BPF_REG_6, 8);
 		code_jump_if_imm(code, BPF_JEQ, BPF_REG_2, 0, empty);
 		code_jump_if_imm(code, BPF_JGT, BPF_REG_2, KERNEL_STRING_BYTES, empty);
-		code_mov(code, BPF_REG_1, BPF_REG_6);
 		code_load(code, BPF_DW, BPF_REG_3, BPF_REG_10, frame->scratch);
 		code_alu_imm(code, BPF_ADD, BPF_REG_3, i * (int)KERNEL_STRING_BYTES);
-		code_call(code, BPF_FUNC_probe_read_kernel);
-		code_load(code, BPF_DW, BPF_REG_2, BPF_REG_10, frame->lengths[i]);
-		code_alu_imm(code, BPF_ADD, BPF_REG_2, 7);
-		code_alu_imm(code, BPF_AND, BPF_REG_2, 0xf8);
-		code_alu(code, BPF_ADD, BPF_REG_6, BPF_REG_2);
+		code_mov(code, BPF_REG_4, BPF_REG_6);
+		code_mov(code, BPF_REG_1, BPF_REG_2);
+		code_alu_imm(code, BPF_ADD, BPF_REG_1, 7);
+		code_alu_imm(code, BPF_AND, BPF_REG_1, 0xf8);
+		code_alu(code, BPF_ADD, BPF_REG_6, BPF_REG_1);
+		emit_copy(emit, KERNEL_STRING_BYTES);
 		code_place(code, empty);
 	}
 	code_place(code, none);

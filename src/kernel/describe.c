@@ -58,6 +58,14 @@ static uint64_t read_number(const char *at, uint32_t bytes, bool is_signed)
 	return word;
 }
 
+static void add_state(GString *args, uint64_t state)
+{
+	g_autoptr(GString) letters = g_string_new(NULL);
+
+	point_print_state(state, letters);
+	add_text(args, letters->str, letters->len);
+}
+
 /* The text number `index` behind the fixed part, NULL if it is not there or was not readable. */
 static const char *find_text(const char *at, const char *end, int index, size_t *length)
 {
@@ -99,6 +107,8 @@ void describe_point(const struct point *point, const struct kernel_record *recor
 			add_text(args, text, length);
 		} else if (field->kind == POINT_TEXT) {
 			add_text(args, at, strnlen(at, field->bytes));
+		} else if (field->kind == POINT_STATE) {
+			add_state(args, read_number(at, field->bytes, field->is_signed));
 		} else {
 			add_word(args, read_number(at, field->bytes, field->is_signed));
 		}

@@ -8,6 +8,7 @@
 
 #include "base/nearest.h"
 #include "kernel/filter_state.h"
+#include "probes/expr_code.h"
 
 static const char *const builtins[FILTER_FIELDS] = { "pid", "tid", "comm", "uid", "cpu" };
 
@@ -102,8 +103,9 @@ static void load_field(struct filtering *filtering, const struct filter_field *f
 	struct code *code = &filtering->emit->code;
 
 	switch (field->source) {
-	case FILTER_CONTEXT:
-		code_load(code, size_of(field->bytes), BPF_REG_0, BPF_REG_6, (int)field->offset);
+	case FILTER_RECORD:
+		code_load(code, size_of(field->bytes), BPF_REG_0, filtering->emit->record,
+			filtering->emit->record_at + (int)field->offset);
 		if (field->is_signed)
 			extend(code, field);
 		return;
@@ -126,12 +128,12 @@ static void load_field(struct filtering *filtering, const struct filter_field *f
 }
 
 /* R0 = the value of a name that is a number. */
-static void load_name(struct filtering *filtering, const struct ast_expr *node)
+static void load_name(void *arg, struct code *code, uint64_t name)
 {
+	struct filtering *filtering = arg;
 	const struct emit_machine *machine = filtering->emit->machine;
-	struct code *code = &filtering->emit->code;
 
-	switch (node->number) {
+	switch (name) {
 	case FILTER_PID:
 		code_load(code, BPF_W, BPF_REG_0, BPF_REG_8, machine->task_tgid);
 		return;
@@ -146,162 +148,30 @@ static void load_name(struct filtering *filtering, const struct ast_expr *node)
 		code_call(code, BPF_FUNC_get_smp_processor_id);
 		return;
 	default:
-		load_field(filtering, &filtering->filter->fields[node->number - FILTER_FIELDS]);
+		load_field(filtering, &filtering->filter->fields[name - FILTER_FIELDS]);
 	}
 }
 
-/* R0 = whether a text is this one, with its NUL where it is shorter than its array. */
-static void compare_text(struct filtering *filtering, const struct ast_expr *node)
+static void compare_name(void *arg, struct code *code, uint64_t name, const char *text)
 {
-	const struct ast_expr *name = node->left->kind == AST_NAME ? node->left : node->right;
-	const char *text = node->left->kind == AST_NAME ? node->right->text : node->left->text;
-	const bool is_comm = name->number == FILTER_COMM;
-	const struct filter_field *field =
-		is_comm ? NULL : &filtering->filter->fields[name->number - FILTER_FIELDS];
-	const uint32_t room = is_comm ? KERNEL_COMM_BYTES : field->bytes;
-	const int base = is_comm ? filtering->emit->machine->task_comm : (int)field->offset;
-	struct code *code = &filtering->emit->code;
-	int differs = code_label(code), done = code_label(code);
+	const struct filtering *filtering = arg;
+	const struct emit *emit = filtering->emit;
+	const struct filter_field *field;
 
-	for (uint32_t i = 0; i <= strlen(text) && i < room; i++) {
-		code_load(code, BPF_B, BPF_REG_0, is_comm ? BPF_REG_8 : BPF_REG_6, base + (int)i);
-		code_jump_if_imm(code, BPF_JNE, BPF_REG_0, (unsigned char)text[i], differs);
-	}
-	if (strlen(text) >= room)
-		code_jump(code, differs); /* no value is so long with its NUL */
-	code_mov_imm(code, BPF_REG_0, node->operator == AST_EQUAL);
-	code_jump(code, done);
-	code_place(code, differs);
-	code_mov_imm(code, BPF_REG_0, node->operator == AST_NOT_EQUAL);
-	code_place(code, done);
-}
-
-static void evaluate(struct filtering *filtering, const struct ast_expr *node);
-
-/* R0 = 1 or 0: the second side is not looked at if the first one decides. */
-static void join(struct filtering *filtering, const struct ast_expr *node)
-{
-	struct code *code = &filtering->emit->code;
-	const bool is_and = node->operator == AST_AND;
-	int decided = code_label(code), done = code_label(code);
-
-	evaluate(filtering, node->left);
-	code_jump_if_imm(code, is_and ? BPF_JEQ : BPF_JNE, BPF_REG_0, 0, decided);
-	evaluate(filtering, node->right);
-	code_jump_if_imm(code, is_and ? BPF_JEQ : BPF_JNE, BPF_REG_0, 0, decided);
-	code_mov_imm(code, BPF_REG_0, is_and);
-	code_jump(code, done);
-	code_place(code, decided);
-	code_mov_imm(code, BPF_REG_0, !is_and);
-	code_place(code, done);
-}
-
-static int jump_of(int operator)
-{
-	switch (operator) {
-	case AST_EQUAL: return BPF_JEQ;
-	case AST_NOT_EQUAL: return BPF_JNE;
-	case '<': return BPF_JSLT;
-	case '>': return BPF_JSGT;
-	case AST_LESS_EQUAL: return BPF_JSLE;
-	case AST_GREATER_EQUAL: return BPF_JSGE;
-	default: return -1;
-	}
-}
-
-static int alu_of(int operator)
-{
-	switch (operator) {
-	case '|': return BPF_OR;
-	case '^': return BPF_XOR;
-	case '&': return BPF_AND;
-	case '+': return BPF_ADD;
-	case '-': return BPF_SUB;
-	case '*': return BPF_MUL;
-	case '/': return BPF_DIV;
-	case '%': return BPF_MOD;
-	case AST_SHIFT_LEFT: return BPF_LSH;
-	default: return BPF_RSH;
-	}
-}
-
-static void combine(struct filtering *filtering, const struct ast_expr *node)
-{
-	struct code *code = &filtering->emit->code;
-	const int mark = code->stack, kept = code_stack(code, 8), jump = jump_of(node->operator);
-	int holds = code_label(code);
-
-	evaluate(filtering, node->left);
-	code_store(code, BPF_DW, BPF_REG_10, kept, BPF_REG_0);
-	evaluate(filtering, node->right);
-	code_mov(code, BPF_REG_1, BPF_REG_0);
-	code_load(code, BPF_DW, BPF_REG_0, BPF_REG_10, kept);
-	code_stack_back(code, mark);
-	if (jump >= 0) {
-		code_mov(code, BPF_REG_2, BPF_REG_0);
-		code_mov_imm(code, BPF_REG_0, 1);
-		code_jump_if(code, jump, BPF_REG_2, BPF_REG_1, holds);
-		code_mov_imm(code, BPF_REG_0, 0);
-	} else {
-		if (node->operator == AST_SHIFT_LEFT || node->operator == AST_SHIFT_RIGHT)
-			code_alu_imm(code, BPF_AND, BPF_REG_1, 63);
-		code_alu(code, alu_of(node->operator), BPF_REG_0, BPF_REG_1);
-	}
-	code_place(code, holds);
-}
-
-static void negate(struct filtering *filtering, const struct ast_expr *node)
-{
-	struct code *code = &filtering->emit->code;
-	int zero = code_label(code), done = code_label(code);
-
-	evaluate(filtering, node->right);
-	if (node->operator == '-') {
-		code_alu_imm(code, BPF_NEG, BPF_REG_0, 0);
-	} else if (node->operator == '~') {
-		code_alu_imm(code, BPF_XOR, BPF_REG_0, -1);
-	} else {
-		code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, zero);
-		code_mov_imm(code, BPF_REG_0, 0);
-		code_jump(code, done);
-	}
-	code_place(code, zero);
-	if (node->operator == '!')
-		code_mov_imm(code, BPF_REG_0, 1);
-	code_place(code, done);
-}
-
-/* R0 = the value of the node. */
-static void evaluate(struct filtering *filtering, const struct ast_expr *node)
-{
-	struct code *code = &filtering->emit->code;
-
-	switch (node->kind) {
-	case AST_NUMBER:
-		code_mov_imm64(code, BPF_REG_0, node->number);
+	if (name == FILTER_COMM) {
+		expr_code_compare(code, BPF_REG_8, emit->machine->task_comm, KERNEL_COMM_BYTES, text);
 		return;
-	case AST_NAME:
-		load_name(filtering, node);
-		return;
-	case AST_UNARY:
-		negate(filtering, node);
-		return;
-	default:
-		break; /* AST_BINARY: a literal is only within compare_text() */
 	}
-	if (node->left->type.kind == AST_STRING)
-		compare_text(filtering, node);
-	else if (node->operator == AST_OR || node->operator == AST_AND)
-		join(filtering, node);
-	else
-		combine(filtering, node);
+	field = &filtering->filter->fields[name - FILTER_FIELDS];
+	expr_code_compare(code, emit->record, emit->record_at + (int)field->offset, field->bytes, text);
 }
 
 void filter_emit(const struct filter *filter, struct emit *emit, const struct filter_frame *frame)
 {
 	struct filtering filtering = { filter, emit, frame };
+	const struct expr_names names = { load_name, compare_name, &filtering };
 
-	evaluate(&filtering, expr_root(filter->expr));
+	expr_code_value(filter->expr, &names, &emit->code);
 	code_jump_if_imm(&emit->code, BPF_JEQ, BPF_REG_0, 0, emit->out);
 }
 

@@ -20,7 +20,7 @@ struct filter;
 struct filter_field {
 	const char *name;
 	enum filter_source {
-		FILTER_CONTEXT,	 /* an integer at `offset` of the context in R6 */
+		FILTER_RECORD,	 /* of a tracepoint: an integer at `offset` of its record (struct emit) */
 		FILTER_TEXT,	 /* a text of at most `bytes` there */
 		FILTER_ARGUMENT, /* of a system call or function: number `offset`, its low `bytes` */
 		FILTER_RESULT,	 /* the low `bytes`; 0 for 8 */

@@ -65,9 +65,9 @@ struct function *function_make(const char *name, const struct types_function *ty
 		describe(&types->params[i], value);
 		value->name = types->params[i].name[0] ? g_strdup(types->params[i].name) :
 							 g_strdup_printf("arg%u", i);
-		value->slot = function->slots;
-		function->slots += types->params[i].value.bytes > 8 ? 2 : 1;
+		value->slot = types_slot(types, i);
 	}
+	function->slots = types_slot(types, types->count);
 	describe(&types->result, &function->result);
 	return function;
 }

@@ -31,7 +31,7 @@ struct begun {
 };
 
 struct functionprogram {
-	enum functionprogram_way way;
+	enum function_way way;
 	int programs[2]; /* at the entry and at the return */
 	int links[2];
 };
@@ -89,9 +89,31 @@ static void prepare_map(struct making *making, int place)
 }
 
 /*
- * The kernel drops returns of a function that too many threads are in (kretprobes) without a word to the
- * program: it is seen, and counted, when a call finds the entry of another one in its place.
+ * The kernel drops returns of a function that too many threads are in (kretprobes and ftrace) without a word
+ * to the program. Where links do not tell how many, the program at the entry sees it: the return address is
+ * not the kernel's own, by which it follows a return.
  */
+static void count_dropped(struct making *making)
+{
+	struct code *code = &making->emit->code;
+	const int address = code_stack(code, 8);
+	int followed = code_label(code);
+
+	code_mov(code, BPF_REG_1, BPF_REG_10);
+	code_alu_imm(code, BPF_ADD, BPF_REG_1, address);
+	code_mov_imm(code, BPF_REG_2, 8);
+	code_load(code, BPF_DW, BPF_REG_3, BPF_REG_6, making->emit->machine->regs_sp);
+	code_call(code, BPF_FUNC_probe_read_kernel);
+	code_jump_if_imm(code, BPF_JNE, BPF_REG_0, 0, followed);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, address);
+	code_mov_imm64(code, BPF_REG_2, making->spec->return_hook);
+	code_jump_if(code, BPF_JEQ, BPF_REG_1, BPF_REG_2, followed);
+	emit_count_missed(making->emit);
+	code_jump(code, making->emit->out);
+	code_place(code, followed);
+}
+
+/* Without that address, and beside other tools that follow returns, a call finds the entry of another one. */
 static void count_left(struct making *making, int place)
 {
 	struct code *code = &making->emit->code;
@@ -104,6 +126,14 @@ static void count_left(struct making *making, int place)
 	code_place(code, fresh);
 }
 
+/* To the end if another program records the function. */
+static void begin(struct making *making)
+{
+	making->emit->id = making->spec->id;
+	making->emit->generation = making->spec->generation;
+	emit_task(making->emit);
+}
+
 static void make_entry(struct making *making)
 {
 	struct emit *emit = making->emit;
@@ -111,9 +141,11 @@ static void make_entry(struct making *making)
 	const int place = code_stack(code, 8), value = code_stack(code, sizeof(struct begun));
 
 	code_mov(code, BPF_REG_6, BPF_REG_1);
-	emit_task(emit);
+	begin(making);
+	if (!making->typed && making->spec->return_hook)
+		count_dropped(making);
 	store_place(making, place, false);
-	if (!making->typed)
+	if (!making->typed && !emit->machine->links_tell)
 		count_left(making, place);
 	store_caller(making, value + (int)offsetof(struct begun, caller));
 	for (int i = 0; i < EMIT_PARAMS; i++) {
@@ -170,6 +202,24 @@ static void take_begun(struct making *making, const struct frame *frame)
 	code_place(code, done);
 }
 
+/* One by one, where the kernel's memory can't be read (Linux 5.17). */
+static void get_values(struct making *making, const struct frame *frame, uint32_t results)
+{
+	struct code *code = &making->emit->code;
+
+	for (uint32_t i = 0; i < making->slots + results; i++) {
+		const int at = frame->args + (int)i * 8;
+		const bool is_result = i == making->slots;
+
+		code_store_imm(code, BPF_DW, BPF_REG_10, at, 0);
+		code_mov(code, BPF_REG_1, BPF_REG_6);
+		code_mov_imm(code, BPF_REG_2, (int32_t)i);
+		code_mov(code, is_result ? BPF_REG_2 : BPF_REG_3, BPF_REG_10);
+		code_alu_imm(code, BPF_ADD, is_result ? BPF_REG_2 : BPF_REG_3, at);
+		code_call(code, is_result ? BPF_FUNC_get_func_ret : BPF_FUNC_get_func_arg);
+	}
+}
+
 /*
  * The values of a context of fexit, with the result behind the arguments, as plain numbers: the verifier
  * would not let a filter compute with a pointer.
@@ -181,6 +231,10 @@ static void copy_context(struct making *making, const struct frame *frame)
 
 	if (!(making->slots + results))
 		return;
+	if (making->emit->machine->memory_refused) {
+		get_values(making, frame, results);
+		return;
+	}
 	code_mov(code, BPF_REG_1, BPF_REG_10);
 	code_alu_imm(code, BPF_ADD, BPF_REG_1, frame->args);
 	code_mov_imm(code, BPF_REG_2, (int32_t)(making->slots + results) * 8);
@@ -221,7 +275,7 @@ static void make_return(struct making *making)
 	frame.result = frame.args + (int)making->slots * 8;
 	code_store_imm(code, BPF_DW, BPF_REG_10, frame.result, 0);
 	code_mov(code, BPF_REG_6, BPF_REG_1);
-	emit_task(emit);
+	begin(making);
 	emit_now(emit);
 	take_begun(making, &frame);
 	if (making->typed) {
@@ -262,30 +316,16 @@ int functionprogram_create_map(int *map, struct err *err)
 	return map_create(&spec, map, err);
 }
 
-const char *functionprogram_way_name(enum functionprogram_way way)
-{
-	static const char *const names[FUNCTIONPROGRAM_WAYS] = { "fentry", "kprobes", "ftrace" };
-
-	return names[way];
-}
-
 static int load_one(const struct emit_machine *machine, const struct functionprogram_spec *spec, int i,
 	struct functionprogram *made, struct err *err)
 {
-	const bool typed = made->way == FUNCTIONPROGRAM_FENTRY;
-	struct program_spec program = { .name = i ? "kp_func_exit" : "kp_func_entry",
-		.type = typed ? BPF_PROG_TYPE_TRACING : BPF_PROG_TYPE_KPROBE };
+	const bool typed = made->way == FUNCTION_FENTRY;
+	const struct program_spec program = function_way_spec(made->way, i,
+		i ? "kp_func_exit" : "kp_func_entry", spec->function->type, spec->btf_fd);
 	struct emit emit;
 	struct making making = { spec, &emit, typed, spec->function->slots };
 	int ret;
 
-	if (typed) {
-		program.attach = i ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY;
-		program.attach_type_id = spec->function->type;
-		program.btf_fd = spec->btf_fd >= 0 ? spec->btf_fd : 0;
-	} else if (made->way == FUNCTIONPROGRAM_FPROBE) {
-		program.attach = BPF_TRACE_KPROBE_MULTI;
-	}
 	emit_init(&emit, machine);
 	if (i)
 		make_return(&making);
@@ -299,12 +339,12 @@ static int load_one(const struct emit_machine *machine, const struct functionpro
 }
 
 int functionprogram_load(const struct emit_machine *machine, const struct functionprogram_spec *spec,
-	enum functionprogram_way way, struct functionprogram **program, struct err *err)
+	enum function_way way, struct functionprogram **program, struct err *err)
 {
 	struct functionprogram *made;
 	int ret = 0;
 
-	if (way == FUNCTIONPROGRAM_FENTRY && !spec->function->type)
+	if (way == FUNCTION_FENTRY && !spec->function->type)
 		return err_set(err, EOPNOTSUPP, "the types of the kernel do not have it");
 	made = malloc(sizeof(*made));
 	if (!made)
@@ -320,28 +360,14 @@ int functionprogram_load(const struct emit_machine *machine, const struct functi
 	return 0;
 }
 
-static int attach_one(struct functionprogram *program, const char *function, int i, struct err *err)
-{
-	switch (program->way) {
-	case FUNCTIONPROGRAM_KPROBE:
-		return program_attach_kprobe(program->programs[i], function, i, &program->links[i], err);
-	case FUNCTIONPROGRAM_FPROBE:
-		return program_attach_kprobe_multi(
-			program->programs[i], function, i, &program->links[i], err);
-	default:
-		return program_attach_tracing(program->programs[i], &program->links[i], err);
-	}
-}
-
 int functionprogram_attach(struct functionprogram *program, const char *function, struct err *err)
 {
 	int ret = 0;
 
-	/* the return first, so that a call whose entry was seen has its record */
-	for (int i = 1; i >= 0 && !ret; i--)
-		ret = attach_one(program, function, i, err);
-	if (ret)
-		functionprogram_pause(program);
+	/* the newest comes first at the entry: there the kernel follows the return before the program runs */
+	for (int i = 0; i < 2 && !ret; i++)
+		ret = function_way_attach(program->way, program->programs[i], function, 0, i,
+			&program->links[i], err);
 	return ret;
 }
 
@@ -352,23 +378,23 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
+enum function_way functionprogram_way(const struct functionprogram *program)
+{
+	return program->way;
+}
+
 void functionprogram_links(const struct functionprogram *program, int links[2])
 {
 	for (int i = 0; i < 2; i++)
 		links[i] = program->links[i];
 }
 
-void functionprogram_pause(struct functionprogram *program)
-{
-	for (int i = 0; program && i < 2; i++)
-		close_fd(&program->links[i]);
-}
-
 void functionprogram_destroy(struct functionprogram *program)
 {
 	if (!program)
 		return;
-	functionprogram_pause(program);
+	for (int i = 0; i < 2; i++)
+		close_fd(&program->links[i]);
 	for (int i = 0; i < 2; i++)
 		close_fd(&program->programs[i]);
 	free(program);
@@ -377,6 +403,10 @@ void functionprogram_destroy(struct functionprogram *program)
 uint64_t functionprogram_missed(const struct functionprogram *program)
 {
 	struct program_counts counts;
+	uint64_t returns;
 
-	return program && !program_counts(program->programs[1], &counts) ? counts.missed : 0;
+	if (!program || program_counts(program->programs[1], &counts))
+		return 0;
+	(void)program_link_missed(program->links[1], &returns); /* 0 if it is not told: count_dropped() */
+	return counts.missed + returns;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The two programs that record a function of the kernel: one at its entry, which keeps the time, one at its
- * return, which writes the record. There are three ways to attach them, which are tried in this order.
+ * return, which writes the record. The three ways to attach them are tried in the order of function_way.h.
  */
 #ifndef KPROFS_KERNEL_FUNCTIONPROGRAM_H
 #define KPROFS_KERNEL_FUNCTIONPROGRAM_H
@@ -10,17 +10,11 @@
 
 #include "base/err.h"
 #include "bpf/emit.h"
+#include "bpf/function_way.h"
 #include "kernel/filter.h"
 #include "kernel/function.h"
 
 struct functionprogram;
-
-enum functionprogram_way {
-	FUNCTIONPROGRAM_FENTRY, /* trampolines with typed arguments */
-	FUNCTIONPROGRAM_KPROBE, /* perf's kprobes, with registers */
-	FUNCTIONPROGRAM_FPROBE, /* ftrace (kprobe_multi), with registers */
-	FUNCTIONPROGRAM_WAYS,
-};
 
 /* The map of calls that are under way, which all these programs share. -ENOMEM, -EPERM */
 int functionprogram_create_map(int *map, struct err *err);
@@ -30,24 +24,31 @@ struct functionprogram_spec {
 	const struct function *function; /* other than by fentry: after function_limit() */
 	int btf_fd;                  /* of the function's module, or -1 */
 	uint32_t id;                 /* of its records */
+	uint8_t generation;          /* emit_task() */
 	const struct filter *filter; /* NULL if there is none; only needed during the call */
 	bool stacks;
+	/*
+	 * Where a return that the kernel follows goes to first (kretprobes and ftrace); 0: it is not known,
+	 * or links tell how many it drops.
+	 */
+	uint64_t return_hook;
 };
 
 /* Loads both for one way, which attaches nothing: some ms. What refuses it is said without its name. */
 int functionprogram_load(const struct emit_machine *machine, const struct functionprogram_spec *spec,
-	enum functionprogram_way way, struct functionprogram **program, struct err *err);
-/* Attaches them, also again: some 10 to 100 ms. `function` is its name. */
+	enum function_way way, struct functionprogram **program, struct err *err);
+/* Attaches them: some 10 to 100 ms. `function` is its name. They record when their generation is chosen. */
 int functionprogram_attach(struct functionprogram *program, const char *function, struct err *err);
-/* Detaches them for a while: up to 200 ms. NULL is allowed. */
-void functionprogram_pause(struct functionprogram *program);
-/* The same, for good. */
+/* Detaches them: up to 200 ms. NULL is allowed. */
 void functionprogram_destroy(struct functionprogram *program);
-/* Times that the kernel did not run the program at the return, since it was running there; 0 for NULL. */
+/*
+ * Times that the kernel did not run the program at the return: it was running there, or too many threads
+ * were in the function, if the kernel tells that by link (program_link_missed()); else the program at the
+ * entry counts these in the rings. 0 for NULL.
+ */
 uint64_t functionprogram_missed(const struct functionprogram *program);
+enum function_way functionprogram_way(const struct functionprogram *program);
 /* What attaches them, for pinning. */
 void functionprogram_links(const struct functionprogram *program, int links[2]);
-/* "fentry", "kprobes", "ftrace" */
-const char *functionprogram_way_name(enum functionprogram_way way);
 
 #endif

@@ -16,6 +16,7 @@
 #include "sys/clock.h"
 #include "sys/lines.h"
 #include "sys/tracing.h"
+#include "sys/lockdown.h"
 
 /* Threads that are remembered; all are forgotten beyond it. */
 #define TASKS_MAX 65536
@@ -89,6 +90,10 @@ static int switch_event(struct instance *instance, const char *event, bool on, c
 			"without bpf(2) a filter is one of tracefs, which refuses '%s': %s", filter,
 			g_strerror(-ret));
 	ret = write_file(instance, event, "enable", on ? "1" : "0");
+	if (ret == -EPERM && on && lockdown_is_confidential(NULL))
+		return err_set(err, EOPNOTSUPP,
+			"kernel lockdown (confidentiality) forbids tracefs, and without bpf(2) events of the "
+			"kernel are recorded by it; " LOCKDOWN_REMEDY);
 	if (ret && on)
 		return err_set(err, -ret, "tracefs does not switch '%s' on: %s", event, g_strerror(-ret));
 	return 0;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "base/bell.h"
 #include "base/units.h"
 #include "bpf/types.h"
 #include "kernel/callflags.h"
@@ -20,13 +21,16 @@ static const char one_call[] = KERNEL_ONE_CALL;
 const struct call_machine kernel_no_machine = { .control = -1, .slots = -1, .others = -1, .texts = -1,
 	.execs = -1, .emit = { .chosen = -1, .stacks = -1 } };
 
-static void free_setting(void *data)
+void kernel_free_setting(struct kernel_setting *setting)
 {
-	struct kernel_setting *setting = data;
-
 	filter_destroy(setting->filter);
 	g_free(setting->text);
 	g_free(setting);
+}
+
+static void free_setting(void *data)
+{
+	kernel_free_setting(data);
 }
 
 static void free_meaning(void *data)
@@ -52,8 +56,16 @@ struct kernel *kernel_create(uint32_t kb, uint64_t memory_bytes)
 	kernel->settings = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_setting);
 	kernel->points = g_ptr_array_new_with_free_func(free_meaning);
 	kernel->calls = g_hash_table_new_full(NULL, NULL, NULL, free_meaning);
-	kernel->probes = g_hash_table_new_full(NULL, NULL, NULL, free_meaning);
+	kernel->probes = g_hash_table_new(NULL, NULL);
+	g_queue_init(&kernel->ended);
+	kernel->retired = g_ptr_array_new_with_free_func(free_meaning);
+	kernel->bell = -1;
 	return kernel;
+}
+
+void kernel_set_bell(struct kernel *kernel, int bell)
+{
+	kernel->bell = bell;
 }
 
 void kernel_forget_settings(struct kernel *kernel)
@@ -89,7 +101,9 @@ void kernel_destroy(struct kernel *kernel)
 	g_hash_table_unref(kernel->settings);
 	g_ptr_array_unref(kernel->points);
 	g_hash_table_unref(kernel->calls);
+	kernel_retire_probes(kernel);
 	g_hash_table_unref(kernel->probes);
+	g_ptr_array_unref(kernel->retired);
 	calltext_destroy(kernel->calltext);
 	pthread_mutex_destroy(&kernel->changing);
 	pthread_mutex_destroy(&kernel->lock);
@@ -269,8 +283,10 @@ static void choose_calls(struct kernel *kernel, const char *changed, const struc
 static void apply_choice(struct kernel *kernel, const struct call_choice *choice, uint8_t generation)
 {
 	for (unsigned int i = 0; i < CALLNAMES_NUMBERS; i++) {
-		atomic_plain_write_release(&kernel->control->stacks[i], choice->stacks[i]);
-		atomic_plain_write_release(&kernel->control->calls[i], choice->on[i] ? generation : 0);
+		struct call_settings *call = &kernel->control->calls[i];
+
+		atomic_plain_write_release(&call->stacks, choice->stacks[i]);
+		atomic_plain_write_release(&call->generation, choice->on[i] ? generation : 0);
 	}
 	atomic_plain_write_release(&kernel->control->compat, choice->compat);
 }
@@ -350,7 +366,7 @@ int kernel_set_call(struct kernel *kernel, const char *name, const struct kernel
 	}
 	if (ret) {
 		if (setting)
-			free_setting(setting);
+			kernel_free_setting(setting);
 		return ret;
 	}
 	kernel_store(kernel, name, setting);
@@ -450,7 +466,8 @@ unsigned int kernel_expires_in(struct kernel *kernel)
 	unsigned int left = 0;
 
 	pthread_mutex_lock(&kernel->lock);
-	if (kernel->idle_ns) {
+	/* without a reader: the last one rings the bell */
+	if (kernel->idle_ns && !kernel->readers) {
 		passed_s = (clock_monotonic_ns() - kernel->idle_ns) / NSEC_PER_SEC;
 		left = passed_s >= KERNEL_KEPT_S ? 1 : KERNEL_KEPT_S - (unsigned int)passed_s;
 	}
@@ -487,25 +504,14 @@ struct rings *kernel_get_rings(struct kernel *kernel)
 
 void kernel_put_rings(struct kernel *kernel, struct rings *rings)
 {
+	bool may_expire;
+
 	pthread_mutex_lock(&kernel->lock);
 	kernel->readers -= rings != NULL;
+	may_expire = !kernel->readers && kernel->idle_ns;
 	pthread_mutex_unlock(&kernel->lock);
-}
-
-/* With the lock held: what the attached programs have missed. */
-static uint64_t count_missed(struct kernel *kernel)
-{
-	uint64_t missed = kernel->missed + callprogram_missed(kernel->program);
-	GHashTableIter iter;
-	void *value;
-
-	g_hash_table_iter_init(&iter, kernel->settings);
-	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		const struct kernel_setting *setting = value;
-
-		missed += point_missed(setting->program) + functionprogram_missed(setting->function);
-	}
-	return missed;
+	if (may_expire && kernel->bell >= 0)
+		bell_ring(kernel->bell);
 }
 
 void kernel_gather(struct kernel *kernel)
@@ -517,53 +523,4 @@ void kernel_gather(struct kernel *kernel)
 	pthread_mutex_unlock(&kernel->lock);
 	if (instance)
 		instance_gather(instance);
-}
-
-static void total(struct kernel *kernel, struct rings_totals *totals)
-{
-	struct rings *rings = kernel_get_rings(kernel);
-
-	if (rings)
-		kernel_gather(kernel);
-	kernel_put_rings(kernel, rings);
-	pthread_mutex_lock(&kernel->lock);
-	*totals = (struct rings_totals){ 0 };
-	if (kernel->rings)
-		rings_total(kernel->rings, totals);
-	totals->recorded += kernel->former.recorded;
-	totals->overwritten += kernel->former.overwritten;
-	totals->torn += kernel->former.torn;
-	totals->missed += kernel->former.missed + count_missed(kernel);
-	pthread_mutex_unlock(&kernel->lock);
-}
-
-void kernel_print_stats(struct kernel *kernel, struct stats *stats)
-{
-	struct rings_totals totals;
-	uint64_t bytes = 0, events, lost = 0;
-
-	total(kernel, &totals);
-	pthread_mutex_lock(&kernel->lock);
-	if (kernel->rings)
-		bytes = (uint64_t)rings_bytes(kernel->rings) * rings_cpus(kernel->rings);
-	if (kernel->control)
-		lost = atomic_plain_read_acquire(&kernel->control->threads_lost);
-	events = g_hash_table_size(kernel->settings);
-	pthread_mutex_unlock(&kernel->lock);
-	stats_u64(stats, events, "trace.kernel.events");
-	stats_u64(stats, bytes, "trace.kernel.bytes");
-	stats_u64(stats, totals.recorded, "trace.kernel.recorded");
-	stats_u64(stats, totals.overwritten, "trace.kernel.overwritten");
-	stats_u64(stats, totals.missed, "trace.kernel.missed");
-	stats_u64(stats, totals.torn, "trace.kernel.torn");
-	stats_u64(stats, lost, "trace.kernel.threads_lost");
-	kernel_keep_print_stats(kernel, stats);
-}
-
-uint64_t kernel_overwritten(struct kernel *kernel)
-{
-	struct rings_totals totals;
-
-	total(kernel, &totals);
-	return totals.overwritten + totals.missed + totals.torn;
 }

@@ -25,6 +25,8 @@ struct function;
 struct kernel;
 struct point;
 
+/* Programs of probes/ that have ended and whose records are still shown: 1 or 2 MB of what they print. */
+#define KERNEL_ENDED_MAX 1024u
 /* The time after which rings are given back when no event has been on. */
 #define KERNEL_KEPT_S 60u
 
@@ -32,6 +34,11 @@ struct point;
 struct kernel *kernel_create(uint32_t kb, uint64_t memory_bytes);
 /* Detaches everything. NULL is allowed. */
 void kernel_destroy(struct kernel *kernel);
+/*
+ * Before any thread uses it: the bell that is rung when kernel_expires_in() may have changed by another
+ * thread's doing.
+ */
+void kernel_set_bell(struct kernel *kernel, int bell);
 
 /* ---- what outlives the server ------------------------------------------------------------------ */
 
@@ -75,7 +82,14 @@ void kernel_print_info(struct kernel *kernel, GString *out);
 unsigned int kernel_expires_in(struct kernel *kernel);
 void kernel_expire(struct kernel *kernel);
 
-/* trace.kernel.{recorded,overwritten,missed,torn,bytes,events} */
+/*
+ * After kernel_set(): appends a sentence about what the records of the switch lack, if it is on and they lack
+ * something; and, for the first such switch, that trace.kernel.missed lacks events which the kernel does not
+ * count (Linux before 6.7).
+ */
+void kernel_note(struct kernel *kernel, const char *name, GString *out);
+
+/* trace.kernel.{recorded,overwritten,missed,missed_uncounted,torn,bytes,events} */
 void kernel_print_stats(struct kernel *kernel, struct stats *stats);
 uint64_t kernel_overwritten(struct kernel *kernel);
 
@@ -89,11 +103,13 @@ int kernel_hold(struct kernel *kernel, const struct emit_machine **machine, stru
 void kernel_release(struct kernel *kernel);
 /* The number of a system call by the name of its tracepoint, without sys_enter_; -ENOENT. */
 int kernel_call_number(struct kernel *kernel, const char *name);
-/*
- * What records with this serial number mean: it takes the outputs, which stay until the rings are given
- * back.
- */
+/* What records with this serial number mean: it takes a reference of the outputs. */
 void kernel_add_probe(struct kernel *kernel, uint32_t serial, const char *label, struct outputs *outputs);
+/*
+ * The program with this serial number has ended. What its records mean is known until KERNEL_ENDED_MAX
+ * further programs that print have ended.
+ */
+void kernel_end_probe(struct kernel *kernel, uint32_t serial);
 
 /* ---- readers ---------------------------------------------------------------------------------- */
 
@@ -115,7 +131,14 @@ void kernel_list_begun(struct kernel *kernel, GArray *threads);
 /* Formats of a function besides the one of a call that was seen from its entry on. */
 #define KERNEL_VARIANTS 2
 
-/* What a record means to the readers of the trace. Stays until kernel_destroy(). */
+/*
+ * Around the use of meanings: what a record means stays at least until the end of the readings that have
+ * begun before.
+ */
+void kernel_begin_reading(struct kernel *kernel);
+void kernel_end_reading(struct kernel *kernel);
+
+/* What a record means to the readers of the trace. */
 struct kernel_meaning {
 	char *label;  /* "syscall:openat", "sched:sched_switch" */
 	char *format; /* of the arguments that kernel_describe() makes, as those of programs' events */

@@ -145,26 +145,11 @@ struct change {
 	const char *name; /* of the switch */
 	const char *text; /* the filter, or NULL */
 	bool stacks;
-	struct functionprogram *former; /* what is attached now, NULL if nothing */
 };
-
-/* Takes over from the former programs: the function is not recorded for a moment, and never twice. */
-static int take_over(const struct change *change, const char *function, struct functionprogram *made,
-	struct err *why)
-{
-	struct err ignored;
-	int ret;
-
-	functionprogram_pause(change->former);
-	ret = functionprogram_attach(made, function, why);
-	if (ret && change->former)
-		functionprogram_attach(change->former, function, &ignored);
-	return ret;
-}
 
 /* One way. `why` is what the kernel says against it, for which another one may be tried; `err` is final. */
 static int try_way(struct kernel *kernel, const struct change *change, struct functionprogram_spec *spec,
-	enum functionprogram_way way, struct functionprogram **program, struct err *why, struct err *err)
+	enum function_way way, struct functionprogram **program, struct err *why, struct err *err)
 {
 	struct functionprogram *made = NULL;
 	struct filter *filter = NULL;
@@ -176,10 +161,11 @@ static int try_way(struct kernel *kernel, const struct change *change, struct fu
 		return ret;
 	spec->filter = filter;
 	spec->stacks = change->stacks;
+	spec->generation = kernel_choose_generation(kernel, spec->id);
 	ret = functionprogram_load(&kernel->machine.emit, spec, way, &made, why);
 	filter_destroy(filter);
 	if (!ret)
-		ret = take_over(change, spec->function->name, made, why);
+		ret = functionprogram_attach(made, spec->function->name, why);
 	if (ret)
 		functionprogram_destroy(made);
 	else
@@ -187,28 +173,47 @@ static int try_way(struct kernel *kernel, const struct change *change, struct fu
 	return ret;
 }
 
-/* Tries the ways in turn. The function may be left with fewer arguments. */
-static int attach(struct kernel *kernel, const struct change *change, struct function *function, int btf_fd,
-	struct functionprogram **program, struct err *err)
+/*
+ * What a return address is replaced by, for kernels whose links do not tell how many returns are dropped. On
+ * arm64 it is in a register, and is not looked at.
+ */
+static uint64_t find_return_hook(struct kernel *kernel)
 {
-	struct functionprogram_spec spec = { .calls = kernel->functions, .function = function,
-		.btf_fd = btf_fd };
+#if defined(__x86_64__)
+	static const char *const names[] = { "arch_rethook_trampoline", "__kretprobe_trampoline",
+		"kretprobe_trampoline" };
+
+	if (kernel->machine.emit.links_tell || kernel->machine.emit.memory_refused)
+		return 0;
+	for (size_t i = 0; i < G_N_ELEMENTS(names) && !kernel->return_hook; i++)
+		if (kallsyms_address(NULL, names[i], &kernel->return_hook))
+			kernel->return_hook = 0;
+#endif
+	return kernel->return_hook;
+}
+
+/* Tries the ways in turn. The function may be left with fewer arguments. */
+static int attach(struct kernel *kernel, const struct change *change, struct functionprogram_spec *spec,
+	struct function *function, struct functionprogram **program, struct err *err)
+{
 	g_autoptr(GString) refusals = g_string_new(NULL);
 	int ret, first = 0;
 
-	for (int way = 0; way < FUNCTIONPROGRAM_WAYS; way++) {
+	for (int way = 0; way < FUNCTION_WAYS; way++) {
 		struct err why = { "" }, final = { "" };
 
-		if (way != FUNCTIONPROGRAM_FENTRY)
+		if (way != FUNCTION_FENTRY) {
 			function_limit(function);
-		ret = try_way(kernel, change, &spec, (enum functionprogram_way)way, program, &why, &final);
+			spec->return_hook = find_return_hook(kernel);
+		}
+		ret = try_way(kernel, change, spec, (enum function_way)way, program, &why, &final);
 		if (!ret)
 			return 0;
 		if (final.text[0])
 			return err_set(err, -ret, "%s", final.text);
 		first = first ? first : ret;
 		g_string_append_printf(refusals, "%sby %s: %s", way ? "; " : "",
-			functionprogram_way_name((enum functionprogram_way)way), why.text);
+			function_way_name((enum function_way)way), why.text);
 	}
 	return explain(function->name, first, refusals->str, err);
 }
@@ -222,24 +227,46 @@ static void detach(struct kernel *kernel, struct kernel_setting *setting)
 {
 	if (!setting)
 		return;
-	functionprogram_pause(setting->function);
 	kernel_count_missed(kernel, functionprogram_missed(setting->function));
 	functionprogram_destroy(setting->function);
 	setting->function = NULL;
 }
 
+/* The new programs take over from the former ones. If they can't, those go on. */
+static int replace(struct kernel *kernel, const struct change *change, const struct kernel_choice *choice,
+	struct function *function, int btf_fd, struct err *err)
+{
+	struct functionprogram_spec spec = { .calls = kernel->functions, .function = function,
+		.btf_fd = btf_fd };
+	struct kernel_setting *setting, *former = kernel_find(kernel, change->name);
+	struct functionprogram *program = NULL;
+	int ret = attach(kernel, change, &spec, function, &program, err);
+
+	if (ret)
+		return ret;
+	setting = kernel_make_setting(choice);
+	setting->function = program;
+	setting->id = spec.id;
+	setting->uncounted = functionprogram_way(program) != FUNCTION_FENTRY &&
+		!kernel->machine.emit.links_tell;
+	kernel_switch_point(kernel, former, spec.id, spec.generation);
+	detach(kernel, former);
+	kernel_store(kernel, change->name, setting);
+	return 0;
+}
+
 int kernel_set_function(struct kernel *kernel, const char *name, const struct kernel_choice *choice,
 	struct err *err)
 {
-	struct kernel_setting *setting, *old = kernel_find(kernel, name);
-	struct change change = { name, choice->filter, choice->stacks, old ? old->function : NULL };
-	struct functionprogram *program = NULL;
+	const struct change change = { name, choice->filter, choice->stacks };
+	struct kernel_setting *former = kernel_find(kernel, name);
 	struct function *function;
 	struct err why = { "" };
 	int ret, btf_fd;
 
 	if (!choice->on) {
-		detach(kernel, old);
+		kernel_switch_point(kernel, former, 0, 0);
+		detach(kernel, former);
 		kernel_store(kernel, name, NULL);
 		return 0;
 	}
@@ -248,15 +275,9 @@ int kernel_set_function(struct kernel *kernel, const char *name, const struct ke
 		ret = function_find(name + strlen(prefix), &function, &btf_fd, &why, err);
 	if (ret)
 		return ret;
-	ret = attach(kernel, &change, function, btf_fd, &program, err);
+	ret = replace(kernel, &change, choice, function, btf_fd, err);
 	function_destroy(function);
 	if (btf_fd >= 0)
 		close(btf_fd);
-	if (ret)
-		return ret;
-	detach(kernel, old);
-	setting = kernel_make_setting(choice);
-	setting->function = program;
-	kernel_store(kernel, name, setting);
-	return 0;
+	return ret;
 }

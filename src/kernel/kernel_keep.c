@@ -11,7 +11,7 @@
  * The table of events is a map of struct keep_row. What another process has pinned is checked as data
  * of others are: one row, map or name that is not as it must be, and all that is pinned is removed.
  */
-#include "kernel/kernel_state.h"
+#include "kernel/keep_state.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -25,48 +25,12 @@
 #include "kernel/functionprogram.h"
 #include "kernel/pidprogram.h"
 
-/* To be raised whenever records, rings, the control map or the rows change. */
-#define KEEP_VERSION 1
+const struct map_spec kernel_keep_meta = { .type = BPF_MAP_TYPE_HASH, .name = "kp_meta", .key_bytes = 4,
+	.value_bytes = sizeof(struct keep_row), .entries = KEEP_ROWS_MAX, .flags = BPF_F_NO_PREALLOC };
 
-#define NAME_BYTES 256
-#define TEXT_BYTES 1200
-#define ROWS_MAX 32768u
-
-enum keep_kind { KEEP_HEADER = 1, KEEP_MEANING, KEEP_PIDS, KEEP_SETTING };
-
-/* The keys of the rows: those of meanings and settings begin here. */
-#define KEY_HEADER 0u
-#define KEY_PIDS 1u
-#define KEY_MEANINGS 16u
-#define KEY_SETTINGS (KEY_MEANINGS + KERNEL_POINTS_MAX)
-
-struct keep_row {
-	uint32_t kind;
-	uint32_t reserved;
-	uint64_t number; /* of the header the time of the last clear; of a meaning what it was made of */
-	char name[NAME_BYTES];
-	char text[TEXT_BYTES]; /* of the header the layout; of a setting what is written to the switch */
-};
-
-struct kernel_keep {
-	struct pins *pins;
-	int meta; /* -1 while nothing is recorded; changed under the kernel's lock */
-	bool taking_over;
-	uint32_t next;	   /* key of the next setting */
-	GHashTable *keys;  /* name -> key, of the settings with a row */
-	guint meanings;	   /* those that have rows */
-	const struct callprogram *calls; /* whose links are pinned */
-	unsigned int call_files; /* 0 or 1: their names have it */
-	uint64_t cleared_ns;
-	_Atomic uint64_t refused; /* switches that could not be restored, and folders */
-};
-
-static const struct map_spec meta_spec = { .type = BPF_MAP_TYPE_HASH, .name = "kp_meta", .key_bytes = 4,
-	.value_bytes = sizeof(struct keep_row), .entries = ROWS_MAX, .flags = BPF_F_NO_PREALLOC };
-
-static void describe_layout(char text[TEXT_BYTES])
+void kernel_keep_layout(char text[KEEP_TEXT_BYTES])
 {
-	snprintf(text, TEXT_BYTES, "kprofs %d: %zu %zu %zu %zu", KEEP_VERSION,
+	snprintf(text, KEEP_TEXT_BYTES, "kprofs %d: %zu %zu %zu %zu", KEEP_VERSION,
 		sizeof(struct kernel_ring_head), sizeof(struct kernel_record), sizeof(struct call_control),
 		sizeof(struct keep_row));
 }
@@ -86,12 +50,11 @@ static int write_header(struct kernel_keep *keep, struct err *err)
 
 	row->kind = KEEP_HEADER;
 	row->number = keep->cleared_ns;
-	describe_layout(row->text);
-	return write_row(keep, KEY_HEADER, row, err);
+	kernel_keep_layout(row->text);
+	return write_row(keep, KEEP_KEY_HEADER, row, err);
 }
 
-/* What the meaning was made of, so that it is known to be the same. */
-static uint64_t fingerprint(const struct kernel_meaning *meaning)
+uint64_t kernel_keep_fingerprint(const struct kernel_meaning *meaning)
 {
 	return (uint64_t)g_str_hash(meaning->format) << 32 |
 		(uint32_t)(meaning->point ? meaning->point->event : 0);
@@ -106,11 +69,11 @@ static int write_meanings(struct kernel *kernel, struct err *err)
 
 	while (!ret && (meaning = kernel_point_meaning(kernel, KERNEL_ID_TRACEPOINTS + keep->meanings))) {
 		row->kind = KEEP_MEANING;
-		row->number = fingerprint(meaning);
-		if (g_strlcpy(row->name, meaning->label, NAME_BYTES) >= NAME_BYTES)
+		row->number = kernel_keep_fingerprint(meaning);
+		if (g_strlcpy(row->name, meaning->label, KEEP_NAME_BYTES) >= KEEP_NAME_BYTES)
 			return err_set(err, ENAMETOOLONG, "the name '%s' is too long to be kept",
 				meaning->label);
-		ret = write_row(keep, KEY_MEANINGS + keep->meanings, row, err);
+		ret = write_row(keep, KEEP_KEY_MEANINGS + keep->meanings, row, err);
 		keep->meanings += !ret;
 	}
 	return ret;
@@ -213,7 +176,7 @@ int kernel_keep_begin(struct kernel *kernel, struct err *err)
 	if (!keep || keep->taking_over)
 		return 0;
 	pins_remove_all(keep->pins, "");
-	ret = map_create(&meta_spec, &keep->meta, err);
+	ret = map_create(&kernel_keep_meta, &keep->meta, err);
 	if (!ret)
 		ret = write_header(keep, err);
 	if (!ret)
@@ -295,8 +258,8 @@ int kernel_keep_setting(struct kernel *kernel, const char *name, struct err *err
 	if (!setting)
 		return 0;
 	kernel_get(kernel, name, text);
-	if (g_strlcpy(row->name, name, NAME_BYTES) >= NAME_BYTES ||
-		g_strlcpy(row->text, text->str, TEXT_BYTES) >= TEXT_BYTES)
+	if (g_strlcpy(row->name, name, KEEP_NAME_BYTES) >= KEEP_NAME_BYTES ||
+		g_strlcpy(row->text, text->str, KEEP_TEXT_BYTES) >= KEEP_TEXT_BYTES)
 		return err_set(err, ENAMETOOLONG, "the name or filter is too long to be kept");
 	row->kind = KEEP_SETTING;
 	key = keep->next++;
@@ -349,7 +312,7 @@ int kernel_keep_pids(struct kernel *kernel, struct err *err)
 {
 	struct kernel_keep *keep = kernel->keep;
 	g_autofree struct keep_row *row = g_new0(struct keep_row, 1);
-	const uint32_t key = KEY_PIDS;
+	const uint32_t key = KEEP_KEY_PIDS;
 	int links[PIDPROGRAM_LINKS], ret;
 
 	if (!keep || keep->meta < 0)
@@ -360,10 +323,10 @@ int kernel_keep_pids(struct kernel *kernel, struct err *err)
 		return 0;
 	}
 	row->kind = KEEP_PIDS;
-	if (g_strlcpy(row->text, kernel->pids_text, TEXT_BYTES) >= TEXT_BYTES)
+	if (g_strlcpy(row->text, kernel->pids_text, KEEP_TEXT_BYTES) >= KEEP_TEXT_BYTES)
 		return err_set(err, ENOSPC,
 			"with the mount option keep the numbers of processes have at most %d bytes",
-			TEXT_BYTES - 1);
+			KEEP_TEXT_BYTES - 1);
 	pidprogram_links(kernel->pidprogram, links);
 	ret = pin_links(keep, "pids", 0, links, PIDPROGRAM_LINKS, err);
 	return ret ? ret : write_row(keep, key, row, err);
@@ -388,161 +351,7 @@ uint64_t kernel_kept_clear_ns(const struct kernel *kernel)
 	return kernel->keep ? kernel->keep->cleared_ns : 0;
 }
 
-/* ---- the next server --------------------------------------------------------------------------- */
-
-/* A row whose texts end. -EINVAL, -ENOENT */
-static int read_row(struct kernel_keep *keep, uint32_t key, enum keep_kind kind, struct keep_row *row)
-{
-	int ret = map_lookup(keep->meta, &key, row);
-
-	if (ret)
-		return ret;
-	return row->kind != (uint32_t)kind || !memchr(row->name, '\0', NAME_BYTES) ||
-			!memchr(row->text, '\0', TEXT_BYTES) ?
-		-EINVAL : 0;
-}
-
-static int check_header(struct kernel_keep *keep, struct err *err)
-{
-	g_autofree struct keep_row *row = g_new0(struct keep_row, 1);
-	char layout[TEXT_BYTES];
-
-	describe_layout(layout);
-	if (read_row(keep, KEY_HEADER, KEEP_HEADER, row) || strcmp(row->text, layout) != 0)
-		return err_set(err, EINVAL, "they are of another version");
-	keep->cleared_ns = row->number;
-	return 0;
-}
-
-/* The same meaning as before; NULL if the kernel has it no more, so that its records mean nothing. */
-static struct kernel_meaning *restore_meaning(const struct keep_row *row)
-{
-	for (int limited = 0; limited < 2; limited++) {
-		struct kernel_meaning *meaning = kernel_is_function(row->name) ?
-			kernel_describe_function(row->name, limited) : kernel_describe_point(row->name);
-
-		if (meaning && fingerprint(meaning) == row->number)
-			return meaning;
-		if (meaning)
-			kernel_free_meaning(meaning);
-	}
-	return NULL;
-}
-
-static int restore_meanings(struct kernel *kernel, struct err *err)
-{
-	struct kernel_keep *keep = kernel->keep;
-	g_autofree struct keep_row *row = g_new0(struct keep_row, 1);
-	int ret = 0;
-
-	for (uint32_t i = 0; i < KERNEL_POINTS_MAX && !ret; i++) {
-		ret = read_row(keep, KEY_MEANINGS + i, KEEP_MEANING, row);
-		if (ret)
-			break;
-		pthread_mutex_lock(&kernel->lock);
-		g_ptr_array_add(kernel->points, restore_meaning(row));
-		pthread_mutex_unlock(&kernel->lock);
-		keep->meanings++;
-	}
-	return ret && ret != -ENOENT ? err_set(err, EINVAL, "the table of events is damaged") : 0;
-}
-
-/* What the programs of links, whose files begin so, have missed; and the files are gone. */
-static void drop_former(struct kernel *kernel, const char *name)
-{
-	int fd;
-
-	if (!pins_get(kernel->keep->pins, name, &fd)) {
-		kernel_count_missed(kernel, pins_missed(fd));
-		close(fd);
-	}
-	pins_remove(kernel->keep->pins, name);
-}
-
-/* A switch anew; an event that is not there any more is left out. */
-static int restore_setting(struct kernel *kernel, uint32_t key, struct err *err)
-{
-	struct kernel_keep *keep = kernel->keep;
-	g_autofree struct keep_row *row = g_new0(struct keep_row, 1);
-	char file[PINS_NAME_MAX];
-
-	if (read_row(keep, key, KEEP_SETTING, row))
-		return err_set(err, EINVAL, "the table of switches is damaged");
-	snprintf(file, sizeof(file), "b%" PRIu32, key);
-	drop_former(kernel, file);
-	file[0] = 'a';
-	drop_former(kernel, file);
-	map_delete(keep->meta, &key);
-	if (kernel_restore(kernel, row->name, row->text, err))
-		atomic_add_relaxed(&keep->refused, 1);
-	return 0;
-}
-
-static int restore_settings(struct kernel *kernel, struct err *err)
-{
-	struct kernel_keep *keep = kernel->keep;
-	g_autoptr(GArray) keys = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	uint32_t key, before;
-	int ret;
-
-	for (ret = map_next_key(keep->meta, NULL, &key); !ret && keys->len < ROWS_MAX; before = key,
-	    ret = map_next_key(keep->meta, &before, &key)) {
-		if (key < KEY_SETTINGS)
-			continue;
-		g_array_append_val(keys, key);
-		keep->next = MAX(keep->next, key + 1);
-	}
-	ret = 0;
-	for (guint i = 0; i < keys->len && !ret; i++)
-		ret = restore_setting(kernel, g_array_index(keys, uint32_t, i), err);
-	return ret;
-}
-
-static int restore_pids(struct kernel *kernel, struct err *err)
-{
-	g_autofree struct keep_row *row = g_new0(struct keep_row, 1);
-	int ret = read_row(kernel->keep, KEY_PIDS, KEEP_PIDS, row);
-
-	if (ret == -ENOENT)
-		return 0;
-	return ret ? err_set(err, EINVAL, "the row of processes is damaged") :
-		     kernel_restore_pids(kernel, row->text, err);
-}
-
-static int take_over(struct kernel *kernel, struct err *err)
-{
-	struct kernel_keep *keep = kernel->keep;
-	int ret = kernel_keep_map(kernel, "meta", &meta_spec, &keep->meta, err);
-
-	if (!ret)
-		ret = check_header(keep, err);
-	if (!ret)
-		ret = kernel_prepare(kernel, err);
-	if (!ret)
-		ret = restore_meanings(kernel, err);
-	if (!ret)
-		ret = restore_pids(kernel, err);
-	if (!ret)
-		ret = restore_settings(kernel, err);
-	/* the programs of system calls take over between two calls; then the former ones go */
-	if (!ret)
-		ret = kernel_apply_calls(kernel, err);
-	if (!ret) {
-		drop_former(kernel, "call0_1");
-		drop_former(kernel, "call1_1");
-		/* those of the entries, if no call is recorded now; what they missed costs no record */
-		pins_remove(keep->pins, "call0_0");
-		pins_remove(keep->pins, "call1_0");
-		ret = kernel_keep_calls(kernel, err);
-	}
-	if (!ret) {
-		pthread_mutex_lock(&kernel->lock);
-		kernel_apply_enabled(kernel);
-		pthread_mutex_unlock(&kernel->lock);
-		kernel_note_use(kernel);
-	}
-	return ret;
-}
+/* ---- the folder -------------------------------------------------------------------------------- */
 
 int kernel_keep(struct kernel *kernel, const char *path, struct err *err)
 {
@@ -551,7 +360,7 @@ int kernel_keep(struct kernel *kernel, const char *path, struct err *err)
 	int ret = pins_open(path, &keep->pins, err), fd;
 
 	keep->meta = -1;
-	keep->next = KEY_SETTINGS;
+	keep->next = KEEP_KEY_SETTINGS;
 	if (ret) {
 		g_free(keep);
 		return ret;
@@ -566,7 +375,7 @@ int kernel_keep(struct kernel *kernel, const char *path, struct err *err)
 	close(fd);
 	pthread_mutex_lock(&kernel->changing);
 	keep->taking_over = true;
-	ret = take_over(kernel, &why);
+	ret = kernel_takeover(kernel, &why);
 	keep->taking_over = false;
 	if (ret) {
 		atomic_add_relaxed(&keep->refused, 1);

@@ -32,11 +32,13 @@ static int create_control(struct kernel *kernel, struct err *err)
 	pthread_mutex_unlock(&kernel->lock);
 	kernel->machine.emit.control = kernel->machine.control;
 	kernel->machine.emit.enabled = offsetof(struct call_control, enabled);
-	memcpy(kernel->control->texts, kernel->callnames.texts, sizeof(kernel->control->texts));
-	/* programs that are attached already go on until others take over, of another generation */
-	for (unsigned int i = 0; i < CALLNAMES_NUMBERS; i++)
-		if (kernel->control->calls[i])
-			kernel->generation = kernel->control->calls[i];
+	kernel->machine.emit.points = offsetof(struct call_control, points);
+	for (unsigned int i = 0; i < CALLNAMES_NUMBERS; i++) {
+		kernel->control->calls[i].texts = kernel->callnames.texts[i];
+		/* programs that are attached already go on until others take over, of another generation */
+		if (kernel->control->calls[i].generation)
+			kernel->generation = kernel->control->calls[i].generation;
+	}
 	pthread_mutex_lock(&kernel->lock);
 	if (!kernel_keep_is_restoring(kernel))
 		kernel->control->enabled = kernel->enabled;
@@ -91,6 +93,7 @@ static int look_at_machine(struct kernel *kernel, struct err *err)
 		ret = machine_needs(machine, MACHINE_SHARED_MAPS, err);
 	if (!ret)
 		ret = emit_machine_init(&kernel->machine.emit, types, err);
+	kernel->machine.emit.memory_refused = !machine->has[MACHINE_KERNEL_MEMORY];
 	if (!ret)
 		ret = callprogram_create_maps(&kernel->machine, (uint32_t)map_possible_cpus(), err);
 	if (!ret)
@@ -184,8 +187,7 @@ void kernel_give_back(struct kernel *kernel)
 	control = kernel->control;
 	kernel->control = NULL;
 	kernel->idle_ns = 0;
-	/* no record is left, and there is no reader */
-	g_hash_table_remove_all(kernel->probes);
+	kernel_retire_probes(kernel);
 	if (rings) {
 		rings_total(rings, &totals);
 		kernel->former.recorded += totals.recorded;

@@ -18,7 +18,7 @@ void kernel_free_meaning(struct kernel_meaning *meaning)
 	point_destroy(meaning->point);
 	if (meaning->variants[0]) /* those have the same function */
 		function_destroy(meaning->function);
-	outputs_destroy(meaning->outputs);
+	outputs_put(meaning->outputs);
 	g_free(meaning->label);
 	g_free(meaning->format);
 	g_free(meaning);

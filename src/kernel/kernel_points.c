@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/atomic.h"
 #include "bpf/program.h"
+#include "bpf/types.h"
 #include "kernel/describe.h"
 #include "sys/tracefs.h"
 
@@ -118,6 +120,33 @@ static int find_id(
 	return kernel_add_meaning(kernel, make_meaning(name, point), id, err);
 }
 
+/* ---- which program records ---------------------------------------------------------------------- */
+
+static uint8_t *generation_of(struct kernel *kernel, uint32_t id)
+{
+	return &kernel->control->points[id - KERNEL_ID_TRACEPOINTS];
+}
+
+uint8_t kernel_choose_generation(struct kernel *kernel, uint32_t id)
+{
+	do
+		kernel->point_generation = (uint8_t)(kernel->point_generation % UINT8_MAX + 1);
+	while (kernel->point_generation == atomic_plain_read_acquire(generation_of(kernel, id)));
+	return kernel->point_generation;
+}
+
+void kernel_switch_point(struct kernel *kernel, const struct kernel_setting *former, uint32_t id,
+	uint8_t generation)
+{
+	if (former && former->id && former->id != id)
+		atomic_plain_write_release(generation_of(kernel, former->id), 0);
+	if (id)
+		atomic_plain_write_release(generation_of(kernel, id), generation);
+}
+
+/* ---- attaching ---------------------------------------------------------------------------------- */
+
+/* The former program, which records no more. */
 static void detach(struct kernel *kernel, const char *name, struct kernel_setting *setting)
 {
 	if (!setting)
@@ -127,25 +156,95 @@ static void detach(struct kernel *kernel, const char *name, struct kernel_settin
 	if (setting->link >= 0)
 		close(setting->link);
 	if (setting->program >= 0) {
-		kernel_count_missed(kernel, point_missed(setting->program));
+		kernel_count_missed(kernel, pointprogram_missed(setting->program));
 		close(setting->program);
 	}
 	setting->link = setting->program = -1;
 }
 
-/* A new filter takes the place of the old one: the tracepoint is not recorded for a moment, and
- * never twice. */
+/* The program that makes the record itself, where the kernel has what it needs; *program is -1 if not. */
+static void load_raw(struct kernel *kernel, const char *name, struct pointprogram_spec *spec, int *program)
+{
+	struct rawpoint raw;
+	struct types *types;
+
+	*program = -1;
+	if (spec->stacks || !rawpoint_has(name) || types_open(NULL, &types, NULL))
+		return;
+	if (!rawpoint_find(name, spec->point, types, &raw)) {
+		spec->raw = &raw;
+		if (pointprogram_load(&kernel->machine.emit, spec, program, NULL))
+			*program = -1;
+		spec->raw = NULL;
+	}
+	types_close(types);
+}
+
+/* Loads the program of a setting and attaches it; it does not record yet. */
+static int attach(struct kernel *kernel, const char *name, struct pointprogram_spec *spec,
+	struct kernel_setting *setting, struct err *err)
+{
+	unsigned int tries = 0;
+	int ret;
+
+	load_raw(kernel, name, spec, &setting->program);
+	if (setting->program >= 0)
+		return program_attach_tracing(setting->program, &setting->link, err);
+	ret = pointprogram_load(&kernel->machine.emit, spec, &setting->program, err);
+	if (ret)
+		return ret;
+	setting->uncounted = !kernel->machine.emit.links_tell;
+	do
+		ret = program_attach_tracepoint(setting->program, spec->point->event, &setting->link, err);
+	while (program_waits_for_room(ret, &tries));
+	return ret;
+}
+
+static bool has_texts(const struct point *point)
+{
+	for (uint32_t i = 0; i < point->count; i++)
+		if (point->fields[i].string >= 0)
+			return true;
+	return false;
+}
+
+/* The new program takes over from the former one. If it can't, that goes on. */
+static int replace(struct kernel *kernel, const char *name, const struct kernel_choice *choice,
+	const struct filter *filter, uint32_t id, struct err *err)
+{
+	struct kernel_setting *setting = kernel_make_setting(choice), *former = kernel_find(kernel, name);
+	struct pointprogram_spec spec = { .point = kernel_point_meaning(kernel, id)->point, .id = id,
+		.generation = kernel_choose_generation(kernel, id), .filter = filter,
+		.stacks = choice->stacks };
+	int ret;
+
+	setting->id = id;
+	setting->without_texts = kernel->machine.emit.memory_refused && has_texts(spec.point);
+	ret = attach(kernel, name, &spec, setting, err);
+	if (ret) {
+		detach(kernel, name, setting);
+		kernel_free_setting(setting);
+		return ret;
+	}
+	kernel_switch_point(kernel, former, id, spec.generation);
+	detach(kernel, name, former);
+	kernel_store(kernel, name, setting);
+	return 0;
+}
+
 int kernel_set_point(struct kernel *kernel, const char *name, const struct kernel_choice *choice,
 	struct err *err)
 {
-	struct kernel_setting *setting, *old = kernel_find(kernel, name);
+	struct kernel_setting *former = kernel_find(kernel, name);
 	struct point *point;
 	struct filter *filter = NULL;
 	uint32_t id = 0;
-	int ret, program = -1;
+	int ret;
 
 	if (!choice->on) {
-		detach(kernel, name, old);
+		if (!kernel->instance)
+			kernel_switch_point(kernel, former, 0, 0);
+		detach(kernel, name, former);
 		kernel_store(kernel, name, NULL);
 		return 0;
 	}
@@ -163,24 +262,9 @@ int kernel_set_point(struct kernel *kernel, const char *name, const struct kerne
 		ret = kernel_trace_point(kernel, name, filter, id, err);
 		if (!ret)
 			kernel_store(kernel, name, kernel_make_setting(choice));
-		filter_destroy(filter);
-		return ret;
-	}
-	if (!ret) {
-		point = kernel_point_meaning(kernel, id)->point;
-		ret = point_load(point, &kernel->machine.emit, id, filter, choice->stacks, &program, err);
+	} else if (!ret) {
+		ret = replace(kernel, name, choice, filter, id, err);
 	}
 	filter_destroy(filter);
-	if (ret)
-		return ret;
-	detach(kernel, name, old);
-	setting = kernel_make_setting(choice);
-	setting->program = program;
-	ret = program_attach_tracepoint(program, point->event, &setting->link, err);
-	kernel_store(kernel, name, setting);
-	if (ret) {
-		detach(kernel, name, setting);
-		kernel_store(kernel, name, NULL);
-	}
 	return ret;
 }

@@ -7,6 +7,7 @@
 
 #include <kprof/ring_abi.h>
 
+#include "base/bell.h"
 #include "sys/clock.h"
 
 /* Names of system calls' tracepoints that are those of functions of the kernel, not of the calls. */
@@ -46,6 +47,8 @@ void kernel_release(struct kernel *kernel)
 	if (!kernel->holders && kernel->rings && !g_hash_table_size(kernel->settings) && !kernel->pids_text)
 		kernel->idle_ns = clock_monotonic_ns();
 	pthread_mutex_unlock(&kernel->lock);
+	if (kernel->bell >= 0)
+		bell_ring(kernel->bell);
 }
 
 int kernel_call_number(struct kernel *kernel, const char *name)
@@ -68,6 +71,57 @@ void kernel_add_probe(struct kernel *kernel, uint32_t serial, const char *label,
 	meaning->outputs = outputs;
 	pthread_mutex_lock(&kernel->lock);
 	g_hash_table_insert(kernel->probes, GUINT_TO_POINTER(serial), meaning);
+	pthread_mutex_unlock(&kernel->lock);
+}
+
+/* With the lock held: no reader finds it any more; it is freed when no reader can have it. */
+static void retire(struct kernel *kernel, uint32_t serial)
+{
+	void *meaning;
+
+	if (!g_hash_table_steal_extended(kernel->probes, GUINT_TO_POINTER(serial), NULL, &meaning))
+		return;
+	g_ptr_array_add(kernel->retired, meaning);
+	if (!kernel->readings)
+		g_ptr_array_set_size(kernel->retired, 0);
+}
+
+void kernel_end_probe(struct kernel *kernel, uint32_t serial)
+{
+	const struct kernel_meaning *meaning;
+
+	pthread_mutex_lock(&kernel->lock);
+	meaning = g_hash_table_lookup(kernel->probes, GUINT_TO_POINTER(serial));
+	if (meaning && !meaning->outputs->items->len)
+		retire(kernel, serial);
+	else if (meaning)
+		g_queue_push_tail(&kernel->ended, GUINT_TO_POINTER(serial));
+	while (kernel->ended.length > KERNEL_ENDED_MAX)
+		retire(kernel, GPOINTER_TO_UINT(g_queue_pop_head(&kernel->ended)));
+	pthread_mutex_unlock(&kernel->lock);
+}
+
+void kernel_retire_probes(struct kernel *kernel)
+{
+	g_autoptr(GList) serials = g_hash_table_get_keys(kernel->probes);
+
+	for (const GList *at = serials; at; at = at->next)
+		retire(kernel, GPOINTER_TO_UINT(at->data));
+	g_queue_clear(&kernel->ended);
+}
+
+void kernel_begin_reading(struct kernel *kernel)
+{
+	pthread_mutex_lock(&kernel->lock);
+	kernel->readings++;
+	pthread_mutex_unlock(&kernel->lock);
+}
+
+void kernel_end_reading(struct kernel *kernel)
+{
+	pthread_mutex_lock(&kernel->lock);
+	if (!--kernel->readings)
+		g_ptr_array_set_size(kernel->retired, 0);
 	pthread_mutex_unlock(&kernel->lock);
 }
 

@@ -50,7 +50,7 @@ static int keep(struct kernel *kernel, const char *name, struct err *err)
 int kernel_restore(struct kernel *kernel, const char *name, const char *text, struct err *err)
 {
 	struct kernel_choice choice;
-	int ret = kernel_parse_choice(text, &choice, err);
+	int ret = kernel_parse_choice(text, false, &choice, err);
 
 	if (ret)
 		return ret;
@@ -64,11 +64,14 @@ int kernel_restore(struct kernel *kernel, const char *name, const char *text, st
 int kernel_set(struct kernel *kernel, const char *name, const char *text, struct err *err)
 {
 	struct kernel_choice choice;
-	int ret = kernel_parse_choice(text, &choice, err);
+	int ret;
 
-	if (ret)
-		return ret;
 	pthread_mutex_lock(&kernel->changing);
+	ret = kernel_parse_choice(text, kernel_find(kernel, name) != NULL, &choice, err);
+	if (ret) {
+		pthread_mutex_unlock(&kernel->changing);
+		return ret;
+	}
 	ret = set(kernel, name, &choice, err);
 	if (!ret)
 		ret = keep(kernel, name, err);

@@ -12,16 +12,13 @@
 #include "kernel/functionprogram.h"
 #include "kernel/instance.h"
 #include "kernel/kernel.h"
-#include "kernel/point.h"
+#include "kernel/pointprogram.h"
 
 struct map_spec;
 
 /* The switch of all system calls, and the beginning of the name of that of one. */
 #define KERNEL_ALL_CALLS "syscalls"
 #define KERNEL_ONE_CALL "syscall:"
-
-/* Ids of tracepoints and functions that were ever switched on. */
-#define KERNEL_POINTS_MAX 8192u
 
 /* That of a kernel without rings: no descriptor is open. */
 extern const struct call_machine kernel_no_machine;
@@ -32,7 +29,10 @@ struct kernel_setting {
 	struct filter *filter; /* the same; of tracepoints NULL: their program has it */
 	bool stacks;
 	int program, link;     /* of a tracepoint, else -1 */
+	uint32_t id;	       /* of the records of a tracepoint or function; 0: of no program */
 	struct functionprogram *function; /* of a function, else NULL */
+	bool uncounted; /* the kernel does not count all events that it leaves out */
+	bool without_texts; /* those of its records can't be read */
 };
 
 /* What is written to a switch. */
@@ -41,8 +41,11 @@ struct kernel_choice {
 	char *filter; /* NULL if there is none */
 };
 
-/* kernel_choice.c: "0", or "1" with the words behind it. The filter is to be freed. -EINVAL */
-int kernel_parse_choice(const char *text, struct kernel_choice *choice, struct err *err);
+/*
+ * kernel_choice.c: a word of switch_word.h, and where that switches on the words behind it. The filter is to
+ * be freed. -EINVAL
+ */
+int kernel_parse_choice(const char *text, bool was_on, struct kernel_choice *choice, struct err *err);
 
 /* i: invariant; c: under `changing`; l: under `lock`, and written under both */
 struct kernel {
@@ -57,16 +60,24 @@ struct kernel {
 	struct kernel_keep *keep; /* i: NULL without the mount option */
 	struct callprogram *program;  /* c: of system calls; NULL if none is on */
 	uint8_t generation;	      /* c: of that program; not 0 if there is one */
+	uint8_t point_generation;     /* c: of the newest program of a tracepoint or function */
 	/* c: lists calls under way, -1 if the kernel can't; stays as long as rings are held */
 	int begun_link;
 	struct pidprogram *pidprogram; /* c: follows chosen processes; NULL if all are recorded */
 	struct instance *instance; /* l: in place of all programs where there is no bpf(2); else NULL */
 	int functions; /* c: the map of functionprogram.h, -1 until it is needed */
+	uint64_t return_hook; /* c: functionprogram_spec; 0 until it is needed */
+	bool noted_uncounted; /* l: kernel_note() */
 	/* A leaf. */
 	pthread_mutex_t lock;
 	GHashTable *settings;	     /* l: name -> struct kernel_setting, of those that are on */
 	GPtrArray *points;	     /* l: struct kernel_meaning by id - KERNEL_ID_TRACEPOINTS */
 	GHashTable *probes;	     /* l: serial number -> struct kernel_meaning */
+	/* l: numbers of ended programs whose records may be there, the oldest first */
+	GQueue ended;
+	GPtrArray *retired;	     /* l: struct kernel_meaning, freed when there is no reading */
+	unsigned int readings;	     /* l: that may hold a meaning */
+	int bell;		     /* i: rung when there is something that could be given back; -1 */
 	unsigned int holders;	     /* l: programs of probes/ that need the rings */
 	GHashTable *calls;	     /* l: key of calltext.h -> struct kernel_meaning */
 	struct rings *rings;	     /* l */
@@ -87,6 +98,16 @@ bool kernel_has_point(const char *name);
 void kernel_list_points(GPtrArray *names);
 /* The fields of a tracepoint, read from tracefs now. */
 int kernel_read_point(const char *name, struct point **point, struct err *err);
+
+/*
+ * A generation for a new program with this id, other than that of a program that may still be attached. The
+ * program records once kernel_switch_point() names it, and the one before it then does so no more. Both run
+ * one after the other for each event: only the event that a CPU is at in this moment may be recorded by
+ * both or by none, one for each CPU and change. `id` 0 records nothing from then on.
+ */
+uint8_t kernel_choose_generation(struct kernel *kernel, uint32_t id);
+void kernel_switch_point(struct kernel *kernel, const struct kernel_setting *former, uint32_t id,
+	uint8_t generation);
 
 /* kernel_functions.c */
 int kernel_set_function(struct kernel *kernel, const char *name, const struct kernel_choice *choice,
@@ -122,6 +143,8 @@ const struct kernel_meaning *kernel_point_meaning(struct kernel *kernel, uint32_
 
 /* kernel_probes.c */
 const struct kernel_meaning *kernel_probe_meaning(struct kernel *kernel, uint32_t serial);
+/* With the lock held: no record is left. */
+void kernel_retire_probes(struct kernel *kernel);
 void kernel_describe_probe(const struct kernel_meaning *meaning, const void *body, size_t bytes,
 	GString *args);
 
@@ -187,6 +210,8 @@ struct kernel_setting *kernel_find(struct kernel *kernel, const char *name);
 /* With the lock held: what says whether this system call is recorded; NULL if it is not. */
 const struct kernel_setting *kernel_call_setting(struct kernel *kernel, unsigned int number);
 struct kernel_setting *kernel_make_setting(const struct kernel_choice *choice);
+/* Its programs are detached already. */
+void kernel_free_setting(struct kernel_setting *setting);
 /* What a program that was detached has missed. */
 void kernel_count_missed(struct kernel *kernel, uint64_t missed);
 

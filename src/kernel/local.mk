@@ -35,6 +35,7 @@ libkernel_a_SOURCES = \
 	%D%/kernel.c \
 	%D%/kernel_begun.c \
 	%D%/kernel_choice.c \
+	%D%/kernel_counts.c \
 	%D%/kernel.h \
 	%D%/kernel_functions.c \
 	%D%/kernel_instance.c \
@@ -46,10 +47,16 @@ libkernel_a_SOURCES = \
 	%D%/kernel_probes.c \
 	%D%/kernel_set.c \
 	%D%/kernel_state.h \
+	%D%/kernel_takeover.c \
+	%D%/keep_state.h \
 	%D%/pidprogram.c \
 	%D%/pidprogram.h \
 	%D%/point.c \
 	%D%/point.h \
+	%D%/pointprogram.c \
+	%D%/pointprogram.h \
+	%D%/rawpoint.c \
+	%D%/rawpoint.h \
 	%D%/tracefilter.c \
 	%D%/tracepage.c \
 	%D%/tracepage.h

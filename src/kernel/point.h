@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tracepoint: its fields, as tracefs describes them, and the program that records it. A struct point does
- * not change once it is made; its programs are the caller's.
+ * A tracepoint: its fields, as tracefs describes them. A struct point does not change once it is made.
  */
 #ifndef KPROFS_KERNEL_POINT_H
 #define KPROFS_KERNEL_POINT_H
@@ -11,9 +10,11 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "bpf/emit.h"
+#include "bpf/record.h"
 #include "kernel/filter.h"
 
+/* The header that each record of the kernel has: type, flags, preemption, process. */
+#define POINT_HEADER 8u
 /* The fields of a record that follow the kernel's own header of 8 bytes are copied, at most this much. */
 #define POINT_BODY_MAX 1024u
 
@@ -22,6 +23,7 @@ enum point_kind {
 	POINT_POINTER,
 	POINT_TEXT,   /* an array of characters */
 	POINT_STRING, /* a text elsewhere in the record: at `offset` are its place and length */
+	POINT_STATE,  /* a state of a task, which is shown by letters */
 	POINT_BYTES,  /* any other: shown as numbers of 8 bytes or less where it is one, else left out */
 };
 
@@ -41,21 +43,24 @@ struct point {
 	struct point_field *fields;
 };
 
+/*
+ * The bits of a task's state in a record: those of include/linux/sched.h that have a letter, idle "I", and a
+ * task that could have gone on. A field is POINT_STATE if the kernel's text has the same letters for them.
+ */
+#define POINT_STATE_LETTERS "SDTtXZPI"
+#define POINT_STATES 0x7fu
+#define POINT_STATE_D 0x2
+#define POINT_STATE_IDLE 0x80
+#define POINT_STATE_PREEMPTED 0x100
+
 /* Parses the text of a `format` file. -EINVAL if it is not one. */
 int point_parse(const char *format, struct point **point, struct err *err);
 void point_destroy(struct point *point);
 
+/* Appends a task's state as the kernel's text has it: "S", "D|I", "R" for no bit, "R+". */
+void point_print_state(uint64_t state, GString *out);
+
 /* The filter of this text. */
 int point_filter(const struct point *point, const char *text, struct filter **filter, struct err *err);
-
-/*
- * Loads the program that writes records with this id, those for which the filter holds if it is not
- * NULL, perhaps with stacks. The caller closes the descriptor.
- */
-int point_load(const struct point *point, const struct emit_machine *machine, uint32_t id,
-	const struct filter *filter, bool stacks, int *program, struct err *err);
-
-/* Times that the kernel did not run the program, since another one was running; 0 for -1. */
-uint64_t point_missed(int program);
 
 #endif

@@ -36,7 +36,7 @@ static int print_name(const struct filter *filter, const struct ast_expr *node, 
 		return 0;
 	default:
 		field = &filter->fields[node->number - FILTER_FIELDS];
-		if (field->source != FILTER_CONTEXT && field->source != FILTER_TEXT)
+		if (field->source != FILTER_RECORD && field->source != FILTER_TEXT)
 			return refuse("arguments, results and durations of calls", err);
 		g_string_append(out, field->name);
 		return 0;

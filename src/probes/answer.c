@@ -10,6 +10,8 @@
 #define BAR_WIDTH 52
 #define LABEL_WIDTH 16
 #define COUNT_WIDTH 8
+/* Of a text that is taken in pieces; one key has some KB more. */
+#define PIECE_BYTES 65536u
 
 /* ---- histograms -------------------------------------------------------------------------------- */
 
@@ -57,9 +59,15 @@ static void label_power(const struct ast_map *map, uint32_t bucket, GString *out
 	g_string_append_c(out, ')');
 }
 
+/* Where a row of lhist() begins; it wraps where the step is as large as a number can be. */
+static int64_t row_begin(const struct ast_map *map, uint32_t bucket)
+{
+	return (int64_t)((uint64_t)map->low + ((uint64_t)bucket - 1) * (uint64_t)map->step);
+}
+
 static void label_linear(const struct ast_map *map, uint32_t bucket, uint32_t buckets, GString *out)
 {
-	const int64_t low = map->low + ((int64_t)bucket - 1) * map->step;
+	const int64_t low = row_begin(map, bucket);
 
 	if (!bucket) {
 		g_string_append(out, "(..., ");
@@ -75,7 +83,7 @@ static void label_linear(const struct ast_map *map, uint32_t bucket, uint32_t bu
 	}
 	print_linear(low, out);
 	g_string_append(out, ", ");
-	print_linear(low + map->step, out);
+	print_linear(row_begin(map, bucket + 1), out);
 	g_string_append_c(out, ')');
 }
 
@@ -219,13 +227,15 @@ static void free_shown(gpointer data)
 	g_string_free(((struct shown *)data)->label, TRUE);
 }
 
-void answer_print_map(const struct store *store, const struct ast_map *map,
-	const struct answer_limits *limits, const struct value_names *names, GString *out)
+/* Sorted, and only those that are wanted; the last array has what they are made of. */
+static GArray *collect(const struct store *store, const struct ast_map *map,
+	const struct answer_limits *limits, const struct value_names *names,
+	void (*label)(const struct ast_map *map, const char *key, const struct value_names *names,
+		GString *out),
+	GArray *entries)
 {
 	const struct layout_map *layout = store_layout(store, map);
-	g_autoptr(GArray) entries = store_read(store, map);
-	g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(struct shown));
-	guint first = 0;
+	GArray *all = g_array_new(FALSE, FALSE, sizeof(struct shown));
 
 	g_array_set_clear_func(all, free_shown);
 	for (guint i = 0; i < entries->len; i++) {
@@ -235,13 +245,158 @@ void answer_print_map(const struct store *store, const struct ast_map *map,
 
 		shown.rank = rank_of(map, layout, shown.value);
 		shown.is_signed = map->value.is_signed && map->value_kind != AST_COUNT;
-		print_label(map, entry->key, names, shown.label);
+		label(map, entry->key, names, shown.label);
 		g_array_append_val(all, shown);
 	}
 	g_array_sort(all, compare);
 	if (limits->top && limits->top < all->len)
-		first = all->len - (guint)limits->top;
-	for (guint i = first; i < all->len; i++)
-		print_shown(map, layout, &g_array_index(all, struct shown, i),
+		g_array_remove_range(all, 0, all->len - (guint)limits->top);
+	return all;
+}
+
+void answer_print_map(const struct store *store, const struct ast_map *map,
+	const struct answer_limits *limits, const struct value_names *names, GString *out)
+{
+	g_autoptr(GArray) entries = store_read(store, map);
+	g_autoptr(GArray) all = collect(store, map, limits, names, print_label, entries);
+
+	for (guint i = 0; i < all->len; i++) {
+		print_shown(map, store_layout(store, map), &g_array_index(all, struct shown, i),
 			limits->divisor ? limits->divisor : 1, names, out);
+		if (limits->pieces && out->len >= PIECE_BYTES)
+			limits->pieces->take(limits->pieces->arg, out);
+	}
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------- */
+
+/* The parts of a key, with commas between them and no blanks. */
+static void json_label(const struct ast_map *map, const char *key, const struct value_names *names,
+	GString *out)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	for (uint32_t i = 0; i < map->key_count; i++) {
+		if (i)
+			g_string_append_c(text, ',');
+		if (map->keys[i].kind == AST_STRING)
+			value_print_string(key, layout_bytes(&map->keys[i]), text);
+		else
+			value_print(&map->keys[i], key, names, text);
+		key += layout_bytes(&map->keys[i]);
+	}
+	value_json_string(text->str, text->len, out);
+}
+
+static void json_bound(const char *name, int64_t bound, GString *out)
+{
+	g_string_append_printf(out, "\"%s\": %" PRId64 ", ", name, bound);
+}
+
+/* Both bounds of a row are in it; what has none is open on that side. */
+static void json_row(const struct ast_map *map, uint32_t bucket, uint32_t buckets, GString *out)
+{
+	int64_t low, high;
+	uint64_t end;
+
+	if (map->value_kind == AST_HIST) {
+		layout_hist_bounds(map->hist_bits, bucket, &low, &end);
+		if (bucket)
+			json_bound("min", low, out);
+		json_bound("max", bucket ? (int64_t)(end - 1) : -1, out);
+		return;
+	}
+	low = row_begin(map, bucket);
+	high = (int64_t)((uint64_t)row_begin(map, bucket + 1) - 1);
+	if (bucket)
+		json_bound("min", bucket == buckets - 1 ? map->high : low, out);
+	if (bucket != buckets - 1)
+		json_bound("max", bucket ? high : map->low - 1, out);
+}
+
+static void json_hist(const struct ast_map *map, const uint64_t *counts, uint32_t buckets, uint64_t divisor,
+	GString *out)
+{
+	uint32_t first = 0, last = buckets;
+
+	while (first < buckets && !counts[first])
+		first++;
+	while (last > first && !counts[last - 1])
+		last--;
+	g_string_append_c(out, '[');
+	for (uint32_t i = first; i < last; i++) {
+		g_string_append(out, i > first ? ", {" : "{");
+		json_row(map, i, buckets, out);
+		g_string_append_printf(out, "\"count\": %" PRIu64 "}", counts[i] / divisor);
+	}
+	g_string_append_c(out, ']');
+}
+
+static void json_value(const struct ast_map *map, const struct layout_map *layout, const uint64_t *value,
+	uint64_t divisor, const struct value_names *names, GString *out)
+{
+	const uint64_t *plain = value + layout_plain_offset(layout) / 8;
+
+	if (map->value_kind == AST_HIST || map->value_kind == AST_LHIST) {
+		json_hist(map, value, layout->buckets, divisor, out);
+	} else if (map->value_kind == AST_STATISTICS) {
+		g_string_append_printf(out, "{\"count\": %" PRIu64 ", \"average\": %" PRId64 ", \"total\": ",
+			value[1], rank_of(map, layout, value) / (int64_t)divisor);
+		print_number(map, value[0], divisor, out);
+		g_string_append_c(out, '}');
+	} else if (map->value_kind == AST_PLAIN && map->value.kind != AST_INTEGER) {
+		value_json(&map->value, plain, names, out);
+	} else {
+		print_value(map, layout, value, divisor, names, out);
+	}
+}
+
+static const char *json_type(const struct ast_map *map)
+{
+	switch (map->value_kind) {
+	case AST_HIST:
+	case AST_LHIST:
+		return "hist";
+	case AST_AVG:
+	case AST_STATISTICS:
+		return "stats";
+	default:
+		return "map";
+	}
+}
+
+static void json_begin(const struct ast_map *map, GString *out)
+{
+	g_string_append_printf(out, "{\"type\": \"%s\", \"data\": {\"@%s\": ", json_type(map), map->name);
+}
+
+void answer_json_map(const struct store *store, const struct ast_map *map,
+	const struct answer_limits *limits, const struct value_names *names, GString *out)
+{
+	gsize begin = out->len;
+	bool is_first = true;
+	g_autoptr(GArray) entries = store_read(store, map);
+	g_autoptr(GArray) all = collect(store, map, limits, names, json_label, entries);
+
+	if (!all->len)
+		return;
+	json_begin(map, out);
+	for (guint i = 0; i < all->len; i++) {
+		const struct shown *shown = &g_array_index(all, struct shown, i);
+
+		if (i && limits->line_bytes && out->len - begin >= limits->line_bytes) {
+			g_string_append(out, "}}}\n");
+			begin = out->len;
+			json_begin(map, out);
+			is_first = true;
+		}
+		if (map->key_count)
+			g_string_append_printf(out, "%s%s: ", is_first ? "{" : ", ", shown->label->str);
+		is_first = false;
+		json_value(map, store_layout(store, map), shown->value, limits->divisor ? limits->divisor : 1,
+			names, out);
+		if (limits->pieces && out->len >= PIECE_BYTES)
+			limits->pieces->take(limits->pieces->arg, out);
+	}
+	g_string_append(out, map->key_count ? "}}}\n" : "}}\n");
 }

@@ -273,6 +273,8 @@ struct ast_unit {
 	struct ast_statement *body;
 	struct ast_local *locals; /* in the order of their numbers */
 	uint32_t local_count;
+	bool has_format;      /* EVENT: args.NAME are of a format with this hash (args_hash) */
+	uint32_t format_hash;
 	struct ast_unit *next;
 };
 
@@ -295,6 +297,7 @@ struct ast_map {
 	uint32_t key_count;
 	bool has_shape, has_value; /* of the checker: keys were seen, an assignment was */
 	struct ast_type keys[AST_KEYS_MAX]; /* integers are 8 bytes, strings as long as the longest */
+	const char *key_names[AST_KEYS_MAX]; /* what was first written as the key, if that has a name; NULL */
 	enum ast_value_kind value_kind;
 	struct ast_type value; /* PLAIN; of SUM, MIN, MAX, AVG, STATISTICS the integer's signedness */
 	uint32_t hist_bits;
@@ -323,6 +326,7 @@ struct ast {
 	const char *text;
 	size_t text_bytes;
 	bool in_one_line; /* a filter: messages are of one line */
+	bool takes_samples; /* after the check: there is a sample() */
 	bool full; /* AST_BYTES_MAX was reached: ast_new() has returned NULL */
 };
 

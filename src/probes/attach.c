@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs of a unit: made, loaded and attached. */
-#include "probes/attach.h"
+#include "probes/attach_state.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "bpf/map.h"
 #include "bpf/perf_link.h"
 #include "bpf/program.h"
-#include "probes/elf_symbols.h"
+#include "bpf/types.h"
 #include "sys/cpu.h"
 
 /* Numbers of system calls are below this on every machine. */
 #define CALLS_MAX 1024u
+/* Sentences of a unit for kperr. */
+#define NOTES_MAX 16u
 
 void attached_init(struct attached *attached)
 {
 	*attached = (struct attached){ .programs = g_array_new(FALSE, FALSE, sizeof(int)),
 		.links = g_array_new(FALSE, FALSE, sizeof(int)),
-		.maps = g_array_new(FALSE, FALSE, sizeof(int)) };
+		.maps = g_array_new(FALSE, FALSE, sizeof(int)),
+		.notes = g_ptr_array_new_with_free_func(g_free) };
 }
 
 static void close_all(GArray **fds)
@@ -35,29 +39,27 @@ static void close_all(GArray **fds)
 void attached_fini(struct attached *attached)
 {
 	close_all(&attached->links);
+	attach_forget_events(attached);
 	close_all(&attached->programs);
 	close_all(&attached->maps);
+	g_clear_pointer(&attached->notes, g_ptr_array_unref);
 }
 
 /* ---- loading ----------------------------------------------------------------------------------- */
 
-/* What is being attached. */
-struct attaching {
-	const struct attach_machine *machine;
-	struct gen_env *env;
-	const struct ast_unit *unit;
-	const struct ast_target *target; /* the one that is made now */
-	struct attached *attached;
-	struct err *err;
-	guint outputs; /* of the table before this unit: all its programs have the same */
-};
-
 static int create_scratch(struct attaching *attaching, uint32_t bytes, int *fd)
 {
-	const struct map_spec spec = { .type = BPF_MAP_TYPE_PERCPU_ARRAY, .name = "kp_scratch",
+	struct map_spec spec = { .type = BPF_MAP_TYPE_PERCPU_ARRAY, .name = "kp_scratch",
 		.key_bytes = 4,
 		.value_bytes = (bytes + 7) / 8 * 8, .entries = 1 };
-	int ret = map_create(&spec, fd, attaching->err);
+	int ret;
+
+	if (gen_is_preempted(attaching->unit)) {
+		spec.type = BPF_MAP_TYPE_ARRAY;
+		spec.value_bytes += GEN_SCRATCH_HEAD;
+		spec.entries = (uint32_t)map_possible_cpus() * GEN_SCRATCH_PLACES;
+	}
+	ret = map_create(&spec, fd, attaching->err);
 
 	if (!ret)
 		g_array_append_val(attaching->attached->maps, *fd);
@@ -89,7 +91,22 @@ static int make(struct attaching *attaching, const struct gen_source *source, st
 	return gen_unit(attaching->env, attaching->unit, source, scratch, &bytes, emit, attaching->err);
 }
 
-static int load(struct attaching *attaching, const struct gen_source *source, const struct program_spec *spec,
+/*
+ * Whether the kernel counts the runs of such a program that it leaves out since another one runs on that
+ * CPU. It never does for samples; for what is attached as a perf event since Linux 6.7, which also brought
+ * this field.
+ */
+static bool counts_missed(const struct attaching *attaching, enum bpf_prog_type type)
+{
+	const struct types *types = attaching->machine->types;
+	struct types_field field;
+
+	if (type == BPF_PROG_TYPE_TRACEPOINT || type == BPF_PROG_TYPE_KPROBE)
+		return types && !types_field_of(types, "bpf_link_info", "kprobe_multi.missed", &field, NULL);
+	return type != BPF_PROG_TYPE_PERF_EVENT;
+}
+
+int attach_load(struct attaching *attaching, const struct gen_source *source, const struct program_spec *spec,
 	int *program)
 {
 	struct emit emit;
@@ -98,20 +115,62 @@ static int load(struct attaching *attaching, const struct gen_source *source, co
 	if (!ret)
 		ret = program_load(spec, &emit.code, program, attaching->err);
 	emit_fini(&emit);
-	if (!ret)
-		g_array_append_val(attaching->attached->programs, *program);
-	return ret;
+	if (ret)
+		return ret;
+	g_array_append_val(attaching->attached->programs, *program);
+	attaching->attached->uncounted += !counts_missed(attaching, spec->type);
+	return 0;
 }
 
-static void keep_link(struct attaching *attaching, int link)
+struct attach_mark attach_mark(const struct attaching *attaching)
+{
+	return (struct attach_mark){ attaching->attached->programs->len, attaching->attached->uncounted };
+}
+
+void attach_back(struct attaching *attaching, struct attach_mark mark)
+{
+	GArray *programs = attaching->attached->programs;
+
+	for (guint i = mark.programs; i < programs->len; i++)
+		close(g_array_index(programs, int, i));
+	g_array_set_size(programs, mark.programs);
+	attaching->attached->uncounted = mark.uncounted;
+}
+
+void attach_note(struct attaching *attaching, const char *format, ...)
+{
+	GPtrArray *notes = attaching->attached->notes;
+	va_list args;
+
+	va_start(args, format);
+	if (notes->len < NOTES_MAX)
+		g_ptr_array_add(notes, g_strdup_vprintf(format, args));
+	else if (notes->len == NOTES_MAX)
+		g_ptr_array_add(notes, g_strdup("further functions are attached in other ways too"));
+	va_end(args);
+}
+
+void attach_keep_link(struct attaching *attaching, int link)
 {
 	g_array_append_val(attaching->attached->links, link);
 }
 
-static struct gen_source source_of(const struct attaching *attaching, enum gen_context context)
+struct gen_source attach_source(const struct attaching *attaching, enum gen_context context)
 {
 	return (struct gen_source){ .context = context, .targets = -1,
 		.target = attaching->target->number };
+}
+
+uint32_t attach_pointers(const struct types_function *function)
+{
+	uint32_t pointers = 0;
+
+	for (uint32_t i = 0; i < function->count; i++)
+		if (function->params[i].value.class == TYPES_POINTER)
+			pointers |= 1u << types_slot(function, i);
+	if (function->result.value.class == TYPES_POINTER)
+		pointers |= 1u << types_slot(function, function->count);
+	return pointers;
 }
 
 /* ---- tracepoints ------------------------------------------------------------------------------- */
@@ -127,11 +186,12 @@ static int attach_raw(struct attaching *attaching, struct gen_source *source, co
 		return err_set(attaching->err, EOPNOTSUPP,
 			"this kernel does not describe the tracepoint '%s'", tracepoint);
 	spec.attach_type_id = function.type;
-	ret = load(attaching, source, &spec, &program);
+	source->pointers = attach_pointers(&function);
+	ret = attach_load(attaching, source, &spec, &program);
 	if (!ret)
 		ret = program_attach_tracing(program, &link, attaching->err);
 	if (!ret)
-		keep_link(attaching, link);
+		attach_keep_link(attaching, link);
 	return ret;
 }
 
@@ -139,18 +199,18 @@ static int attach_classic(struct attaching *attaching)
 {
 	const struct program_spec spec = { .name = "kp_probe", .type = BPF_PROG_TYPE_TRACEPOINT };
 	const struct ast_target *target = attaching->target;
-	struct gen_source source = source_of(attaching, GEN_RECORD);
+	struct gen_source source = attach_source(attaching, GEN_RECORD);
 	g_autofree struct targets_format *format = g_new(struct targets_format, 1);
 	int program, link, ret;
 
 	ret = targets_format(attaching->machine->targets, target->system, target->name, format,
 		attaching->err);
 	if (!ret)
-		ret = load(attaching, &source, &spec, &program);
+		ret = attach_load(attaching, &source, &spec, &program);
 	if (!ret)
 		ret = program_attach_tracepoint(program, format->id, &link, attaching->err);
 	if (!ret)
-		keep_link(attaching, link);
+		attach_keep_link(attaching, link);
 	return ret;
 }
 
@@ -196,7 +256,7 @@ static int fill_calls(struct attaching *attaching, bool enters, int *fd)
 /* One program for all system calls of the unit: it runs at each call on the machine. */
 static int attach_calls(struct attaching *attaching, bool enters, uint32_t count)
 {
-	struct gen_source source = source_of(attaching, enters ? GEN_SYSCALL_ENTER : GEN_SYSCALL_EXIT);
+	struct gen_source source = attach_source(attaching, enters ? GEN_SYSCALL_ENTER : GEN_SYSCALL_EXIT);
 	bool is_entry;
 	int ret = 0;
 
@@ -233,105 +293,9 @@ static int attach_tracepoints(struct attaching *attaching)
 
 static int attach_rawtracepoint(struct attaching *attaching)
 {
-	struct gen_source source = source_of(attaching, GEN_WORDS);
+	struct gen_source source = attach_source(attaching, GEN_WORDS);
 
 	return attach_raw(attaching, &source, attaching->target->name);
-}
-
-/* ---- functions --------------------------------------------------------------------------------- */
-
-static int attach_function(struct attaching *attaching)
-{
-	const bool at_exit = attaching->unit->kind == PROBE_FEXIT;
-	struct gen_source source = source_of(attaching, at_exit ? GEN_FUNCTION_EXIT : GEN_FUNCTION);
-	struct program_spec spec = { .name = "kp_probe", .type = BPF_PROG_TYPE_TRACING,
-		.attach = at_exit ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY };
-	struct types_function function;
-	int program, link, ret;
-
-	if (!attaching->machine->types ||
-		types_function(attaching->machine->types, attaching->target->name, &function))
-		return err_set(attaching->err, EOPNOTSUPP, "this kernel does not describe the function '%s'",
-			attaching->target->name);
-	spec.attach_type_id = function.type;
-	source.params = function.count;
-	ret = load(attaching, &source, &spec, &program);
-	if (!ret)
-		ret = program_attach_tracing(program, &link, attaching->err);
-	if (!ret)
-		keep_link(attaching, link);
-	return ret;
-}
-
-static int attach_kprobe(struct attaching *attaching)
-{
-	const struct program_spec spec = { .name = "kp_probe", .type = BPF_PROG_TYPE_KPROBE };
-	struct gen_source source = source_of(attaching, GEN_REGISTERS);
-	int program, link, ret = load(attaching, &source, &spec, &program);
-
-	if (!ret)
-		ret = perf_link_kprobe(program, attaching->target->name, attaching->target->probe->offset,
-			attaching->unit->kind == PROBE_KRETPROBE, &link, attaching->err);
-	if (!ret)
-		keep_link(attaching, link);
-	return ret;
-}
-
-/* ---- functions of files ------------------------------------------------------------------------ */
-
-/* A uprobe that is being attached: places that were found already. */
-struct file_places {
-	struct attaching *attaching;
-	const char *path;
-	int program;
-	GArray *offsets;
-};
-
-static int attach_place(void *arg, const char *name, uint64_t offset)
-{
-	struct file_places *places = arg;
-	struct attaching *attaching = places->attaching;
-	int link, ret;
-
-	offset += attaching->target->probe->offset;
-	for (guint i = 0; i < places->offsets->len; i++)
-		if (g_array_index(places->offsets, uint64_t, i) == offset)
-			return 0;
-	/* the first one is counted as the target */
-	if (places->offsets->len && attaching->attached->probes++ >= AST_TARGETS_MAX)
-		return ast_fail(attaching->env->ast, attaching->target->probe->place, E2BIG, attaching->err,
-			"'%s' has more than %u such functions", places->path, AST_TARGETS_MAX);
-	g_array_append_val(places->offsets, offset);
-	ret = perf_link_uprobe(places->program, places->path, offset, 0,
-		attaching->unit->kind == PROBE_URETPROBE, -1, &link, attaching->err);
-	if (!ret)
-		keep_link(attaching, link);
-	return ret;
-}
-
-static int attach_uprobe(struct attaching *attaching)
-{
-	const struct program_spec spec = { .name = "kp_probe", .type = BPF_PROG_TYPE_KPROBE };
-	const struct ast_probe *probe = attaching->target->probe;
-	struct gen_source source = source_of(attaching, GEN_REGISTERS);
-	g_autofree char *path = elf_symbols_find_file(probe->path);
-	g_autoptr(GArray) offsets = g_array_new(FALSE, FALSE, sizeof(uint64_t));
-	struct file_places places = { .attaching = attaching, .path = path, .offsets = offsets };
-	int ret;
-
-	if (!path)
-		return ast_fail(attaching->env->ast, probe->place, ENOENT, attaching->err,
-			"there is no program or library '%s'", probe->path);
-	ret = load(attaching, &source, &spec, &places.program);
-	if (ret)
-		return ret;
-	if (!probe->name || !probe->name[0])
-		return attach_place(&places, "", 0);
-	ret = elf_symbols_each(path, probe->name, attach_place, &places, attaching->err);
-	if (!ret && !offsets->len)
-		ret = ast_fail(attaching->env->ast, probe->place, ENOENT, attaching->err,
-			"'%s' has no function '%s'", path, probe->name);
-	return ret;
 }
 
 /* ---- time -------------------------------------------------------------------------------------- */
@@ -340,20 +304,20 @@ static int attach_uprobe(struct attaching *attaching)
 static int attach_event(struct attaching *attaching, const struct perf_link_event *event, bool on_one)
 {
 	const struct program_spec spec = { .name = "kp_probe", .type = BPF_PROG_TYPE_PERF_EVENT };
-	struct gen_source source = source_of(attaching, GEN_PERF);
+	struct gen_source source = attach_source(attaching, GEN_PERF);
 	unsigned char online[CPU_BITMAP_BYTES];
 	int program, link, ret = cpu_read_list(CPU_ONLINE_PATH, online);
 
 	if (ret)
 		return err_set(attaching->err, -ret, "the CPUs can't be listed: %s", strerror(-ret));
-	ret = load(attaching, &source, &spec, &program);
+	ret = attach_load(attaching, &source, &spec, &program);
 	for (unsigned int cpu = 0; cpu < CPU_NUMBERS && !ret; cpu++) {
 		if (!cpu_in_bitmap(online, cpu))
 			continue;
 		ret = perf_link_open(program, event, (int)cpu, &link, attaching->err);
 		if (ret)
 			return ret;
-		keep_link(attaching, link);
+		attach_keep_link(attaching, link);
 		if (on_one)
 			return 0;
 	}
@@ -386,10 +350,11 @@ static int attach_counter(struct attaching *attaching)
 static int load_own(struct attaching *attaching)
 {
 	const struct program_spec spec = { .name = "kp_probe", .type = BPF_PROG_TYPE_RAW_TRACEPOINT };
-	struct gen_source source = source_of(attaching, GEN_NOTHING);
+	struct gen_source source = attach_source(attaching, GEN_NOTHING);
 	int program;
 
-	return load(attaching, &source, &spec, &program);
+	attaching->attached->is_own = true;
+	return attach_load(attaching, &source, &spec, &program);
 }
 
 int attach_run(const struct attached *attached)
@@ -407,22 +372,56 @@ int attach_run(const struct attached *attached)
 
 typedef int attach_one(struct attaching *attaching);
 
-/* How a target of each kind is attached; tracepoints: all at once. */
+/* How a target of each kind is attached; of some kinds all at once. */
 static attach_one *const attach_kinds[PROBE_KINDS] = {
 	[PROBE_BEGIN] = load_own,
 	[PROBE_END] = load_own,
 	[PROBE_TRACEPOINT] = attach_tracepoints,
 	[PROBE_RAWTRACEPOINT] = attach_rawtracepoint,
-	[PROBE_KPROBE] = attach_kprobe,
-	[PROBE_KRETPROBE] = attach_kprobe,
+	[PROBE_KPROBE] = attach_kprobes,
+	[PROBE_KRETPROBE] = attach_kprobes,
 	[PROBE_FENTRY] = attach_function,
 	[PROBE_FEXIT] = attach_function,
-	[PROBE_UPROBE] = attach_uprobe,
-	[PROBE_URETPROBE] = attach_uprobe,
+	[PROBE_UPROBE] = attach_in_file,
+	[PROBE_URETPROBE] = attach_in_file,
+	[PROBE_USDT] = attach_in_file,
+	[PROBE_EVENT] = attach_events,
 	[PROBE_PERF] = attach_counter,
 	[PROBE_PROFILE] = attach_clock,
 	[PROBE_INTERVAL] = attach_clock,
 };
+
+/* Programs name the functions of several versions of a library: those that are missing are left out. */
+static bool may_miss(const struct ast_unit *unit)
+{
+	return unit->kind == PROBE_UPROBE || unit->kind == PROBE_URETPROBE || unit->kind == PROBE_USDT;
+}
+
+static int attach_each(struct attaching *attaching, attach_one *one)
+{
+	struct err first = { "" }, *const err = attaching->err;
+	uint32_t missing = 0;
+	int ret = 0;
+
+	for (const struct ast_target *target = attaching->unit->targets; target && !ret;
+		target = target->next) {
+		attaching->target = target;
+		attaching->err = missing ? err : &first;
+		ret = one(attaching);
+		if (ret == -ENOENT && may_miss(attaching->unit)) {
+			attach_note(attaching, "there is no %s: it is left out", target->text);
+			missing++;
+			ret = 0;
+		} else if (ret && !missing) {
+			err_set(err, -ret, "%s", first.text);
+		}
+	}
+	attaching->err = err;
+	attaching->attached->probes -= missing;
+	if (!ret && missing == attaching->unit->target_count)
+		ret = err_set(err, ENOENT, "%s", first.text);
+	return ret;
+}
 
 int attach_unit(const struct attach_machine *machine, struct gen_env *env, const struct ast_unit *unit,
 	struct attached *attached, struct err *err)
@@ -430,34 +429,35 @@ int attach_unit(const struct attach_machine *machine, struct gen_env *env, const
 	struct attaching attaching = { .machine = machine, .env = env, .unit = unit, .attached = attached,
 		.err = err, .target = unit->targets, .outputs = env->outputs->items->len };
 	attach_one *one = attach_kinds[unit->kind];
-	int ret = 0;
 
-	if (!one)
-		return ast_fail(env->ast, unit->targets->probe->place, EOPNOTSUPP, err,
-			"probes of this kind are not supported yet");
 	attached->probes = unit->target_count;
-	if (unit->kind == PROBE_TRACEPOINT) {
-		ret = one(&attaching);
-	} else {
-		for (const struct ast_target *target = unit->targets; target && !ret; target = target->next) {
-			attaching.target = target;
-			ret = one(&attaching);
-		}
-	}
-	return ret;
+	return one == attach_tracepoints || one == attach_kprobes || one == attach_events ?
+		one(&attaching) : attach_each(&attaching, one);
 }
 
-uint64_t attached_missed(const struct attached *attached, uint64_t *run_ns)
+void attached_count(const struct attached *attached, struct attached_counts *sums)
 {
-	uint64_t missed = 0;
+	uint32_t unknown = attached->uncounted;
 
 	for (guint i = 0; i < attached->programs->len; i++) {
 		struct program_counts counts;
 
 		if (program_counts(g_array_index(attached->programs, int, i), &counts))
 			continue;
-		missed += counts.missed;
-		*run_ns += counts.run_ns;
+		sums->missed += counts.missed;
+		sums->run_ns += counts.run_ns;
+		if (!counts.knows_missed)
+			unknown = attached->programs->len;
 	}
-	return missed;
+	for (guint i = 0; i < attached->links->len; i++) {
+		uint64_t missed;
+
+		/* links that do not tell it belong to programs whose missed runs are reported as not known */
+		if (!program_link_missed(g_array_index(attached->links, int, i), &missed))
+			sums->missed += missed;
+	}
+	if (attached->is_own)
+		return;
+	sums->unknown += unknown;
+	sums->known += attached->programs->len - unknown;
 }

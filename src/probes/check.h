@@ -11,8 +11,33 @@
 
 struct targets;
 
+/* Of a string from memory, its NUL included: by default, and the bounds. */
+#define CHECK_STRING_DEFAULT 200u
+#define CHECK_STRING_MIN     16u
+#define CHECK_STRING_MAX     4096u
+
+/* A value of an event of a program. */
+struct check_event_value {
+	uint32_t index;	 /* among the values */
+	uint32_t bytes;	 /* of an integer */
+	bool is_signed, is_string, is_pointer, is_double;
+	uint32_t format_hash; /* args_hash() */
+};
+
+/* Events of programs that are linked with libkprof. */
+struct check_events {
+	void *arg;
+	/* calls each() for the events that programs have and whose provider and name match */
+	int (*each)(void *arg, const char *provider, const char *name,
+		int (*each)(void *arg, const char *provider, const char *name), void *each_arg);
+	/* a value by its name; -ENOENT if no program has such an event, -EINVAL with the names that it has */
+	int (*value)(void *arg, const char *provider, const char *event, const char *name,
+		struct check_event_value *value, struct err *err);
+};
+
 struct check_options {
 	const struct targets *targets; /* what can be probed here (targets.h) */
+	const struct check_events *events; /* NULL: not known */
 	uint32_t string_bytes;	 /* of a string from memory, its NUL included (probe_strlen); 0: 200 */
 	const char *const *args; /* $1, $2, ...: NULL-terminated; NULL: none */
 	int pid;		 /* of -p: for usdt; 0: none */

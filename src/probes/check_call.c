@@ -350,6 +350,8 @@ int check_call(struct check *check, struct ast_expr *expr)
 	if (ret)
 		return ret;
 	expr->type = row->type;
+	if (row->id == FUNCTION_SAMPLE)
+		check->ast->takes_samples = true;
 	for (size_t i = 0; i < sizeof(finish_rows) / sizeof(*finish_rows); i++)
 		if (finish_rows[i].id == row->id)
 			return finish_rows[i].finish(check, expr);

@@ -231,7 +231,8 @@ static int parameter_argument(struct check *check, struct ast_expr *expr)
 	for (uint32_t i = 0; !ret && i < function.count; i++) {
 		if (strcmp(function.params[i].name, expr->text) != 0)
 			continue;
-		expr->argument = (struct ast_argument){ AST_FROM_PARAM, i };
+		expr->argument = (struct ast_argument){ AST_FROM_PARAM,
+			types_slot(&function, i) };
 		expr->type = check_kernel_type(check, function.params[i].type, false);
 		if (!check_is_number(&expr->type))
 			return check_fail(check, expr->place, "the argument '%s' can't be read",
@@ -239,6 +240,33 @@ static int parameter_argument(struct check *check, struct ast_expr *expr)
 		return 0;
 	}
 	return check_fail(check, expr->place, "%s has no argument '%s'", target->name, expr->text);
+}
+
+/* Of an event of a program, by the word before it in its format. */
+static int event_argument(struct check *check, struct ast_expr *expr)
+{
+	const struct ast_target *target = check->unit->targets;
+	const struct check_events *events = check->options->events;
+	struct check_event_value value;
+	struct err why = { "" };
+	int ret = !events ? -ENOENT :
+		events->value(events->arg, target->system, target->name, expr->text, &value, &why);
+
+	if (ret == -ENOENT)
+		return check_fail(check, expr->place, "no program has the event %s:%s yet, so the names of "
+			"its arguments are not known: arg0, arg1, ... are", target->system, target->name);
+	if (ret)
+		return check_fail(check, expr->place, "%s", why.text);
+	if (value.is_double)
+		return check_fail(check, expr->place, "the argument '%s' is a floating-point number, which "
+			"can't be read", expr->text);
+	check->unit->has_format = true;
+	check->unit->format_hash = value.format_hash;
+	expr->argument = (struct ast_argument){ AST_FROM_PARAM, value.index };
+	expr->type = value.is_string ? (struct ast_type){ .kind = AST_STRING, .bytes = check->string_bytes } :
+		value.is_pointer ? (struct ast_type){ .kind = AST_POINTER, .bytes = 8, .is_user = true } :
+		(struct ast_type){ .kind = AST_INTEGER, .bytes = value.bytes, .is_signed = value.is_signed };
+	return 0;
 }
 
 int check_argument(struct check *check, struct ast_expr *expr)
@@ -251,6 +279,8 @@ int check_argument(struct check *check, struct ast_expr *expr)
 	case PROBE_FENTRY:
 	case PROBE_FEXIT:
 		return parameter_argument(check, expr);
+	case PROBE_EVENT:
+		return event_argument(check, expr);
 	default:
 		return check_fail(check, expr->place, "%s probes have no args with names",
 			kind_name(check->unit->kind));

@@ -8,7 +8,6 @@
 
 /* Distinct constants of the kernel's enums in one program: each is searched for in all types. */
 #define CHECK_CONSTANTS_MAX 256u
-#define CHECK_STRING_DEFAULT 200u
 
 struct types;
 

@@ -11,13 +11,14 @@
 #include "probes/check_state.h"
 #include "probes/tables.h"
 #include "probes/targets.h"
+#include "sys/lockdown.h"
 
 /* The probes of one rule while they are found. */
 struct finding {
 	struct check *check;
 	const struct ast_probe *probe;
 	struct ast_target **last;
-	uint32_t found; /* for this probe */
+	uint32_t found, taken; /* of this probe: all, and those that are targets */
 };
 
 /* ---- targets ----------------------------------------------------------------------------------- */
@@ -40,9 +41,10 @@ static int add_target(void *arg, const char *system, const char *name)
 	struct check *check = finding->check;
 	struct ast_target *target;
 
+	finding->found++;
+	/* more are only counted, for the sentence */
 	if (check->ast->target_count == AST_TARGETS_MAX)
-		return ast_fail(check->ast, finding->probe->place, E2BIG, check->err,
-			"the program has more than %u probes", AST_TARGETS_MAX);
+		return 0;
 	target = ast_new(check->ast, sizeof(*target));
 	if (!target)
 		return check_no_memory(check);
@@ -55,8 +57,19 @@ static int add_target(void *arg, const char *system, const char *name)
 		return check_no_memory(check);
 	*finding->last = target;
 	finding->last = &target->next;
-	finding->found++;
+	finding->taken++;
 	return 0;
+}
+
+/* A name without a pattern need not be known: its program may come later. */
+static int find_events(struct finding *finding)
+{
+	const struct check_events *events = finding->check->options->events;
+	const struct ast_probe *probe = finding->probe;
+
+	if (!targets_is_pattern(probe->system) && !targets_is_pattern(probe->name))
+		return add_target(finding, probe->system, probe->name);
+	return events ? events->each(events->arg, probe->system, probe->name, add_target, finding) : -ENOENT;
 }
 
 static int find_targets(struct finding *finding)
@@ -75,6 +88,8 @@ static int find_targets(struct finding *finding)
 	case PROBE_FENTRY:
 	case PROBE_FEXIT:
 		return targets_functions(targets, probe->name, true, add_target, finding);
+	case PROBE_EVENT:
+		return find_events(finding);
 	default:
 		return add_target(finding, probe->system, probe->name);
 	}
@@ -98,7 +113,8 @@ static const char *nearest_names(const struct check *check, const struct ast_pro
 	struct nearest nearest;
 
 	text[0] = '\0';
-	if (targets_is_pattern(probe->name) || targets_is_pattern(probe->system))
+	if (targets_is_pattern(probe->name) || targets_is_pattern(probe->system) ||
+		probe->kind == PROBE_EVENT)
 		return text;
 	nearest_init(&nearest, probe->name);
 	if (probe->kind == PROBE_TRACEPOINT)
@@ -110,6 +126,12 @@ static const char *nearest_names(const struct check *check, const struct ast_pro
 	return nearest_text(&nearest, text, size);
 }
 
+static bool is_function(const struct ast_probe *probe)
+{
+	return probe->kind == PROBE_KPROBE || probe->kind == PROBE_KRETPROBE || probe->kind == PROBE_FENTRY ||
+	       probe->kind == PROBE_FEXIT;
+}
+
 static void describe_missing(const struct finding *finding, int ret, char *text, size_t size)
 {
 	const struct ast_probe *probe = finding->probe;
@@ -119,7 +141,13 @@ static void describe_missing(const struct finding *finding, int ret, char *text,
 			finding->check->why_no_types && probe->kind != PROBE_TRACEPOINT ?
 				finding->check->why_no_types : strerror(-ret));
 	else if (targets_is_pattern(probe->name) || targets_is_pattern(probe->system))
-		snprintf(text, size, "nothing in this kernel matches %.200s", probe->text);
+		snprintf(text, size, "%s %.200s", probe->kind == PROBE_EVENT ?
+			"no program has an event that matches" : "nothing in this kernel matches",
+			probe->text);
+	else if (is_function(probe) && lockdown_is_confidential(NULL))
+		snprintf(text, size,
+			"the types of the kernel have no %.80s, and kernel lockdown (confidentiality) "
+			"forbids its list of all functions; " LOCKDOWN_REMEDY, probe->text);
 	else
 		snprintf(text, size, "this kernel has no %.200s", probe->text);
 }
@@ -139,6 +167,15 @@ static int warn(struct check *check, const struct ast_probe *probe, const char *
 	return 0;
 }
 
+static int fail_too_many(const struct finding *finding)
+{
+	const struct check *check = finding->check;
+
+	return ast_fail(check->ast, finding->probe->place, E2BIG, check->err,
+		"'%s' has %u probes, %u more than are left: a program has at most %u", finding->probe->text,
+		finding->found, finding->found - finding->taken, AST_TARGETS_MAX);
+}
+
 /* All of a rule. Some may be missing: programs name the same function as several kernels call it. */
 static int find_all(struct check *check, const struct ast_rule *rule, struct ast_target **first)
 {
@@ -148,10 +185,12 @@ static int find_all(struct check *check, const struct ast_rule *rule, struct ast
 	int ret;
 
 	for (finding.probe = rule->probes; finding.probe; finding.probe = finding.probe->next) {
-		finding.found = 0;
+		finding.found = finding.taken = 0;
 		ret = find_targets(&finding);
 		if (ret == -E2BIG || ret == -ENOMEM)
 			return ret;
+		if (finding.found > finding.taken)
+			return fail_too_many(&finding);
 		if (finding.found)
 			continue;
 		describe_missing(&finding, ret, why, sizeof(why));
@@ -164,7 +203,9 @@ static int find_all(struct check *check, const struct ast_rule *rule, struct ast
 			return ret;
 	}
 	if (!*first)
-		return ast_fail(check->ast, missing->place, ENOENT, check->err, "%s%s", first_why,
+		return ast_fail(check->ast, missing->place,
+			is_function(missing) && lockdown_is_confidential(NULL) ? EOPNOTSUPP : ENOENT,
+			check->err, "%s%s", first_why,
 			nearest_names(check, missing, near, sizeof(near)));
 	return 0;
 }

@@ -36,6 +36,20 @@ static int find_map(struct check *check, struct ast_expr *expr)
 	return 0;
 }
 
+/* The name of a value: comm, args.len, $x, and that of what a function or a cast is of. */
+static const char *name_of(const struct ast_expr *expr)
+{
+	for (; expr; expr = expr->kind == AST_CAST ? expr->right : expr->args) {
+		if (expr->kind == AST_BUILTIN && expr->builtin->id != BUILTIN_ARG)
+			return expr->builtin->name;
+		if (expr->kind == AST_ARGUMENT || expr->kind == AST_LOCAL || expr->kind == AST_FIELD)
+			return expr->text;
+		if (expr->kind != AST_CAST && expr->kind != AST_CALL)
+			return NULL;
+	}
+	return NULL;
+}
+
 static int join_key(struct check *check, struct ast_expr *key, struct ast_map *map, uint32_t i)
 {
 	struct ast_type type = key->type;
@@ -46,6 +60,8 @@ static int join_key(struct check *check, struct ast_expr *key, struct ast_map *m
 	if (check_is_number(&type))
 		type = check_integer(type.is_signed && !(key->kind == AST_NUMBER &&
 			(int64_t)key->number >= 0));
+	if (!map->has_shape)
+		map->key_names[i] = name_of(key);
 	return check_join(check, key->place, "a key of @", map->name, &map->keys[i], &type);
 }
 

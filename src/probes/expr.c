@@ -3,6 +3,8 @@
 #include "probes/expr.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +45,18 @@ void expr_destroy(struct expr *expr)
 const struct ast_expr *expr_root(const struct expr *expr)
 {
 	return expr->root;
+}
+
+int expr_fail(const struct expr *expr, const struct ast_expr *node, int code, struct err *err,
+	const char *format, ...)
+{
+	char why[ERR_TEXT_MAX];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(why, sizeof(why), format, args);
+	va_end(args);
+	return ast_fail(expr->ast, node->place, code, err, "%s", why);
 }
 
 /* ---- names and types --------------------------------------------------------------------------- */

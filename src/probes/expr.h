@@ -29,6 +29,10 @@ int expr_parse(const char *text, struct expr **expr, struct err *err);
 void expr_destroy(struct expr *expr);
 const struct ast_expr *expr_root(const struct expr *expr);
 
+/* Says what is wrong at a node, with its column; returns -code. */
+int expr_fail(const struct expr *expr, const struct ast_expr *node, int code, struct err *err,
+	const char *format, ...) __attribute__((format(printf, 5, 6)));
+
 /*
  * Says what a name is: its type, and a value for ast_expr.number. -ENOENT if there is no such name; it may
  * write a sentence for that.

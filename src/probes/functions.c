@@ -9,7 +9,11 @@
 #define SIGNED { .kind = AST_INTEGER, .bytes = 8, .is_signed = true }
 #define OF_ARGUMENTS { .kind = AST_NONE } /* the checker finds it */
 
-#define USER_CODE (KIND_BIT(PROBE_UPROBE) | KIND_BIT(PROBE_URETPROBE) | KIND_BIT(PROBE_USDT))
+#define USER_CODE (KIND_BIT(PROBE_UPROBE) | KIND_BIT(PROBE_URETPROBE) | KIND_BIT(PROBE_USDT) | \
+	KIND_BIT(PROBE_EVENT))
+/* the place that was reached is known, which it is not where a function returns */
+#define WITH_FILE (KIND_BIT(PROBE_UPROBE) | KIND_BIT(PROBE_USDT))
+#define IN_EVENTS (~(KIND_BIT(PROBE_BEGIN) | KIND_BIT(PROBE_END)))
 #define WITH_REGISTERS \
 	(USER_CODE | KIND_BIT(PROBE_KPROBE) | KIND_BIT(PROBE_KRETPROBE) | KIND_BIT(PROBE_PROFILE) | \
 		KIND_BIT(PROBE_PERF))
@@ -40,7 +44,7 @@ const struct function_row function_rows[] = {
 	{ "cat", FUNCTION_CAT, FUNCTION_ACTS, "t", NONE, 0, "cat(path)", "prints a file" },
 	{ "exit", FUNCTION_EXIT, FUNCTION_ACTS, "", NONE, 0, "exit()",
 		"detaches the program, as off does" },
-	{ "sample", FUNCTION_SAMPLE, FUNCTION_ACTS, "", NONE, 0, "sample()",
+	{ "sample", FUNCTION_SAMPLE, FUNCTION_ACTS, "", NONE, IN_EVENTS, "sample()",
 		"a sample with its stacks into kpdata" },
 	{ "mark", FUNCTION_MARK, FUNCTION_ACTS, "t", NONE, 0, "mark(text)", "a mark in the trace" },
 	{ "snapshot", FUNCTION_SNAPSHOT, FUNCTION_ACTS, "t", NONE, 0, "snapshot(name)",
@@ -56,7 +60,7 @@ const struct function_row function_rows[] = {
 		"symbol of the process" },
 	{ "kaddr", FUNCTION_KADDR, FUNCTION_GIVES, "t", NUMBER, 0, "kaddr(symbol)",
 		"address of a symbol of the kernel" },
-	{ "uaddr", FUNCTION_UADDR, FUNCTION_GIVES, "t", NUMBER, USER_CODE, "uaddr(symbol)",
+	{ "uaddr", FUNCTION_UADDR, FUNCTION_GIVES, "t", NUMBER, WITH_FILE, "uaddr(symbol)",
 		"address of a symbol of the probed file" },
 	{ "reg", FUNCTION_REG, FUNCTION_GIVES, "t", NUMBER, WITH_REGISTERS, "reg(name)", "a register" },
 	{ "ntop", FUNCTION_NTOP, FUNCTION_GIVES, "v|v", OF_ARGUMENTS, 0, "ntop([family, ]address)",

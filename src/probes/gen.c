@@ -129,7 +129,7 @@ static void assign_local(struct gen *gen, const struct ast_statement *statement)
 		gen_value(gen, statement->value);
 		code_mov(gen->code, BPF_REG_1, BPF_REG_0);
 		gen_load(gen, BPF_REG_0, place, 0);
-		gen_operate(gen, statement->operator, type->is_signed);
+		operators_emit(gen->code, statement->operator, type->is_signed);
 		gen_save(gen, place, 0, BPF_REG_0);
 	} else if (layout_is_word(type)) {
 		gen_value(gen, statement->value);
@@ -276,6 +276,59 @@ static void choose_call(struct gen *gen)
 	code_place(code, native);
 }
 
+bool gen_is_preempted(const struct ast_unit *unit)
+{
+	return unit->kind == PROBE_UPROBE || unit->kind == PROBE_URETPROBE || unit->kind == PROBE_USDT ||
+		unit->kind == PROBE_EVENT;
+}
+
+/* R9 = memory of a free place of this CPU; it is kept on the stack too, for give_scratch(). */
+static void take_scratch(struct gen *gen, int scratch)
+{
+	struct code *code = gen->code;
+	int got = code_label(code), place = code_stack(code, 8);
+
+	code_call(code, BPF_FUNC_get_smp_processor_id);
+	code_alu_imm(code, BPF_MUL, BPF_REG_0, (int32_t)GEN_SCRATCH_PLACES);
+	code_store(code, BPF_DW, BPF_REG_10, place, BPF_REG_0);
+	for (uint32_t i = 0; i < GEN_SCRATCH_PLACES; i++) {
+		int next = code_label(code);
+
+		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, place);
+		code_alu_imm(code, BPF_ADD, BPF_REG_1, (int32_t)i);
+		code_store(code, BPF_W, BPF_REG_10, gen->emit->key, BPF_REG_1);
+		code_map(code, BPF_REG_1, scratch);
+		code_mov(code, BPF_REG_2, BPF_REG_10);
+		code_alu_imm(code, BPF_ADD, BPF_REG_2, gen->emit->key);
+		code_call(code, BPF_FUNC_map_lookup_elem);
+		code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, next);
+		code_mov_imm(code, BPF_REG_1, 1);
+		code_atomic(code, BPF_DW, BPF_XCHG, BPF_REG_0, 0, BPF_REG_1);
+		code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, got);
+		code_place(code, next);
+	}
+	gen_count(gen, offsetof(struct gen_counts, busy));
+	code_jump(code, gen->emit->out);
+	code_place(code, got);
+	code_mov(code, BPF_REG_9, BPF_REG_0);
+	code_alu_imm(code, BPF_ADD, BPF_REG_9, GEN_SCRATCH_HEAD);
+	code_store(code, BPF_DW, BPF_REG_10, gen->saved_scratch, BPF_REG_9);
+	/* from here on the program ends by giving it back */
+	gen->out = gen->emit->out;
+	gen->emit->out = code_label(code);
+}
+
+static void give_scratch(struct gen *gen)
+{
+	struct code *code = gen->code;
+
+	code_place(code, gen->emit->out);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, gen->saved_scratch);
+	code_mov_imm(code, BPF_REG_2, 0);
+	code_atomic(code, BPF_DW, BPF_XCHG, BPF_REG_1, -(int)GEN_SCRATCH_HEAD, BPF_REG_2);
+	gen->emit->out = gen->out;
+}
+
 static void begin_program(struct gen *gen, int scratch)
 {
 	const enum gen_context context = gen->source->context;
@@ -295,13 +348,21 @@ static void begin_program(struct gen *gen, int scratch)
 	}
 	if (leaves_out_own(gen))
 		leave_out_own(gen);
+	if (leaves_out_own(gen) && gen->env->pid) {
+		code_load(code, BPF_W, BPF_REG_1, BPF_REG_8, gen->env->machine->task_tgid);
+		code_jump_if_imm(code, BPF_JNE, BPF_REG_1, (int32_t)gen->env->pid, gen->emit->out);
+	}
+	if (gen->unit->kind == PROBE_EVENT)
+		gen_match_event(gen);
 	if (gen->source->by_cookie) {
 		code_mov(code, BPF_REG_1, BPF_REG_6);
 		code_call(code, BPF_FUNC_get_attach_cookie);
 		gen->target = code_stack(code, 8);
 		code_store(code, BPF_DW, BPF_REG_10, gen->target, BPF_REG_0);
 	}
-	if (scratch < 0)
+	if (scratch >= 0 && gen_is_preempted(gen->unit))
+		take_scratch(gen, scratch);
+	if (scratch < 0 || gen_is_preempted(gen->unit))
 		return;
 	code_store_imm(code, BPF_W, BPF_REG_10, gen->emit->key, 0);
 	code_map(code, BPF_REG_1, scratch);
@@ -349,9 +410,11 @@ static void make_program(struct gen *gen, int scratch)
 		code_place(code, filtered);
 		gen_count(gen, offsetof(struct gen_counts, filtered));
 	}
+	if (scratch >= 0 && gen_is_preempted(gen->unit))
+		give_scratch(gen);
 }
 
-int gen_unit(const struct gen_env *env, const struct ast_unit *unit, const struct gen_source *source,
+int gen_unit(struct gen_env *env, const struct ast_unit *unit, const struct gen_source *source,
 	int scratch, uint32_t *scratch_bytes, struct emit *emit, struct err *err)
 {
 	g_autofree struct gen_place *locals = g_new0(struct gen_place, unit->local_count + 1);

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "bpf/code.h"
 #include "bpf/emit.h"
+#include "bpf/samples.h"
 #include "bpf/types.h"
 #include "probes/ast.h"
 #include "probes/layout.h"
@@ -30,12 +31,20 @@ struct gen_counts {
 	uint64_t counted;  /* runs that passed the filter */
 	uint64_t filtered; /* runs that did not */
 	uint64_t dropped;  /* keys and stacks without room */
-	uint64_t lost;     /* messages and actions without room */
-	uint64_t reserved[4];
+	uint64_t lost;     /* messages, actions and samples without room */
+	uint64_t busy;	   /* runs that found no scratch memory (GEN_SCRATCH_PLACES) */
+	uint64_t reserved[3];
 };
 
 /* The bytes of the scratch memory of one unit, at most. */
 #define GEN_SCRATCH_MAX 32768u
+/*
+ * A thread can be preempted in a program of a uprobe (Linux 5.19), and another one runs the program on the
+ * same CPU: so many may have scratch memory of a CPU at a time.
+ */
+#define GEN_SCRATCH_PLACES 4u
+/* Where that memory begins in its place; the first word is not 0 while a program has it. */
+#define GEN_SCRATCH_HEAD 8u
 /* A stack that was seen: its hash is the key. */
 struct gen_stack {
 	uint64_t count;
@@ -62,8 +71,15 @@ struct gen_env {
 	int zeros;			     /* an array with one value of zeros, of LAYOUT_VALUE_MAX bytes */
 	int stacks;			     /* hash -> struct gen_stack */
 	int actions;			     /* a ring buffer */
+	const struct samples *samples;	     /* of sample(); NULL if the text has no such call */
 	uint32_t serial;		     /* of the program, in its records */
+	uint32_t pid;			     /* only this process is seen; 0: all */
 	struct outputs *outputs;	     /* where calls that print are added */
+	/* of uaddr(): the address of a symbol, as the probed file says; NULL where no file is probed */
+	int (*symbol)(void *arg, const char *name, uint64_t *address, struct err *err);
+	void *symbol_arg;
+	/* gen_unit() sets them: the program is for places with these arguments, or for this place, only */
+	bool used_arguments, used_address;
 };
 
 /* What a program finds in its context, by the way it is attached. */
@@ -81,11 +97,15 @@ enum gen_context {
 
 struct gen_source {
 	enum gen_context context;
-	uint32_t params;   /* FUNCTION_EXIT: the number of parameters before the result */
+	uint32_t params;   /* FUNCTION_EXIT: the words of the parameters before the result */
+	uint32_t pointers; /* FUNCTION, FUNCTION_EXIT, WORDS: a bit for each word that is a pointer */
 	uint32_t target;   /* the number of the target where the program has one, */
 	int targets;	   /* or, of system calls, an array map: number of the call -> target + 1; else -1 */
 	int call;	   /* of system calls with one target: its number */
 	bool by_cookie;	   /* or the cookie of the link is the target */
+	const char *arguments; /* of a static probe (struct attach_place) */
+	uint64_t address;      /* of the place, as the file says; 0: not known */
+	const char *provider, *event; /* of an event of a program */
 };
 
 /*
@@ -94,7 +114,10 @@ struct gen_source {
  * which only finds out how many are needed; 0: none, and the code is complete. Returns 0, or -EINVAL,
  * -EOPNOTSUPP with the place, -E2BIG, -ENOMEM.
  */
-int gen_unit(const struct gen_env *env, const struct ast_unit *unit, const struct gen_source *source,
+/* Whether programs of the unit can be preempted, so that their scratch memory has places. */
+bool gen_is_preempted(const struct ast_unit *unit);
+
+int gen_unit(struct gen_env *env, const struct ast_unit *unit, const struct gen_source *source,
 	int scratch, uint32_t *scratch_bytes, struct emit *emit, struct err *err);
 
 #endif

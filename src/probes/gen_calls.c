@@ -38,10 +38,36 @@ static void load_register(struct gen *gen, const struct ast_expr *call)
 
 	while (row->name && strcmp(row->name, call->args->text) != 0)
 		row++;
-	if (!row->name)
+	if (gen->source->context != GEN_REGISTERS && gen->source->context != GEN_PERF)
+		gen_refuse(gen, call->place, EOPNOTSUPP, "registers are not known here");
+	else if (!row->name)
 		gen_refuse(gen, call->args->place, EINVAL, "there is no register '%s'", call->args->text);
 	else
 		code_load(gen->code, BPF_DW, BPF_REG_0, BPF_REG_6, row->offset);
+}
+
+/*
+ * A symbol of the probed file: as far from the place that was reached as the file says, wherever the file is
+ * in memory.
+ */
+static void load_user_address(struct gen *gen, const struct ast_expr *call)
+{
+	const uint64_t place = gen->source->address;
+	struct err err = { "" };
+	uint64_t address;
+
+	if (!gen->env->symbol || !place) {
+		gen_refuse(gen, call->place, EINVAL, "uaddr() needs a probe of a function or a static probe");
+		return;
+	}
+	if (gen->env->symbol(gen->env->symbol_arg, call->args->text, &address, &err)) {
+		gen_refuse(gen, call->args->place, ENOENT, "%s", err.text);
+		return;
+	}
+	gen->env->used_address = true;
+	gen_builtin(gen, &(struct ast_expr){ .builtin = builtin_find("func", 4) });
+	code_mov_imm64(gen->code, BPF_REG_1, address - place);
+	code_alu(gen->code, BPF_ADD, BPF_REG_0, BPF_REG_1);
 }
 
 /* R0 = 0 if two texts are the same up to a number of bytes that is known, else 1. */
@@ -101,6 +127,9 @@ void gen_function(struct gen *gen, const struct ast_expr *call)
 				call->args->text);
 		else
 			code_mov_imm64(gen->code, BPF_REG_0, address);
+		return;
+	case FUNCTION_UADDR:
+		load_user_address(gen, call);
 		return;
 	case FUNCTION_BSWAP:
 		gen_value(gen, call->args);

@@ -6,6 +6,9 @@
 
 #include "probes/tables.h"
 
+/* Tries to exchange a value: each one fails only if another thread came in between. */
+#define EXCHANGES 4
+
 static const struct layout_map *layout_of(const struct gen *gen, const struct ast_map *map)
 {
 	return &gen->env->layouts[map->number];
@@ -199,7 +202,7 @@ static void assign_operator(struct gen *gen, const struct ast_statement *stateme
 		code_atomic(code, BPF_DW, BPF_ADD, BPF_REG_7, 0, BPF_REG_1);
 	} else {
 		code_load(code, BPF_DW, BPF_REG_0, BPF_REG_7, 0);
-		gen_operate(gen, operator, statement->target->map->value.is_signed);
+		operators_emit(gen->code, operator, statement->target->map->value.is_signed);
 		code_store(code, BPF_DW, BPF_REG_7, 0, BPF_REG_0);
 	}
 	code_place(code, without);
@@ -229,6 +232,18 @@ void gen_map_step(struct gen *gen, const struct ast_expr *step)
 }
 
 /* ---- aggregations ------------------------------------------------------------------------------ */
+
+/* Adds the number in R0 to the sum of the histogram at R7. */
+static void add_to_sum(struct code *code, const struct layout_map *layout)
+{
+	const int sum = (int)layout_sum_word(layout) * 8;
+	int positive = code_label(code);
+
+	code_atomic(code, BPF_DW, BPF_ADD, BPF_REG_7, sum, BPF_REG_0);
+	code_jump_if_imm(code, BPF_JSGE, BPF_REG_0, 0, positive);
+	code_store_imm(code, BPF_DW, BPF_REG_7, sum + 8, 1);
+	code_place(code, positive);
+}
 
 /* Adds 1 to the bucket in R0 of the value at R7. */
 static void add_to_bucket(struct gen *gen, const struct layout_map *layout, int without)
@@ -299,14 +314,43 @@ static void find_linear(struct code *code, const struct ast_map *map, uint32_t b
 	code_place(code, done);
 }
 
-/* The value at R7 has the extreme so far, and 1 if there is one; R1 is the new number. */
-static void keep_extreme(struct code *code, const struct ast_map *map)
+/* The same where another thread may change the value meanwhile: by exchange, tried a few times. */
+static void exchange_extreme(struct code *code, int jump)
 {
+	int done = code_label(code), stored = code_label(code);
+
+	for (int i = 0; i < EXCHANGES; i++) {
+		int first = code_label(code);
+
+		code_load(code, BPF_DW, BPF_REG_0, BPF_REG_7, 0);
+		code_load(code, BPF_DW, BPF_REG_2, BPF_REG_7, 8);
+		code_jump_if_imm(code, BPF_JEQ, BPF_REG_2, 0, first);
+		code_jump_if(code, jump, BPF_REG_1, BPF_REG_0, done);
+		code_place(code, first);
+		code_mov(code, BPF_REG_2, BPF_REG_0);
+		code_atomic(code, BPF_DW, BPF_CMPXCHG, BPF_REG_7, 0, BPF_REG_1);
+		code_jump_if(code, BPF_JEQ, BPF_REG_0, BPF_REG_2, stored);
+	}
+	code_place(code, stored);
+	code_store_imm(code, BPF_DW, BPF_REG_7, 8, 1);
+	code_place(code, done);
+}
+
+/* The value at R7 has the extreme so far, and 1 if there is one; R1 is the new number. */
+static void keep_extreme(struct gen *gen, const struct ast_map *map)
+{
+	struct code *code = gen->code;
 	const bool is_signed = map->value.is_signed;
 	const int jump = map->value_kind == AST_MIN ? (is_signed ? BPF_JSGE : BPF_JGE) :
 						      (is_signed ? BPF_JSLE : BPF_JLE);
-	int first = code_label(code), done = code_label(code);
+	int first, done;
 
+	if (gen_is_preempted(gen->unit)) {
+		exchange_extreme(code, jump);
+		return;
+	}
+	first = code_label(code);
+	done = code_label(code);
 	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_7, 8);
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_2, 0, first);
 	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_7, 0);
@@ -341,15 +385,17 @@ static void aggregate(struct gen *gen, const struct ast_map *map, struct gen_pla
 	case AST_MIN:
 	case AST_MAX:
 		gen_load(gen, BPF_REG_1, number, 0);
-		keep_extreme(code, map);
+		keep_extreme(gen, map);
 		return;
 	case AST_HIST:
 		gen_load(gen, BPF_REG_0, number, 0);
+		add_to_sum(code, layout);
 		find_bucket(code, map->hist_bits);
 		add_to_bucket(gen, layout, without);
 		return;
 	case AST_LHIST:
 		gen_load(gen, BPF_REG_0, number, 0);
+		add_to_sum(code, layout);
 		find_linear(code, map, layout->buckets);
 		add_to_bucket(gen, layout, without);
 		return;

@@ -18,6 +18,8 @@
 /* Strings of join(), and the bytes of each with its NUL. */
 #define JOIN_MAX 15u
 #define JOIN_BYTES 128u
+/* snapshot(): with a dot and a number of 32 bits behind it, it is the name of a session, of at most 64. */
+#define SNAPSHOT_NAME_MAX 53
 
 /* ---- arguments --------------------------------------------------------------------------------- */
 
@@ -228,6 +230,50 @@ static void make_join(struct gen *gen, const struct ast_expr *call)
 	write_record(gen, index, output, all);
 }
 
+/*
+ * sample(): perf adds the stacks. Without room in the ring perf counts the sample as lost; without a perf
+ * event, while the profiler is stopped, the program does.
+ */
+static void make_sample(struct gen *gen, const struct ast_expr *call)
+{
+	struct gen_place data = gen_room(gen, 8);
+	struct code *code = gen->code;
+	int done = code_label(code);
+
+	if (!gen->env->samples) {
+		gen_refuse(gen, call->place, EOPNOTSUPP, "sample() needs a profiler");
+		return;
+	}
+	/* before, so that no sample is read that is not counted */
+	samples_emit_count(gen->env->samples, 1, code);
+	code_store_imm(code, BPF_DW, BPF_REG_10, data.offset, 0);
+	code_mov(code, BPF_REG_1, BPF_REG_6);
+	code_map(code, BPF_REG_2, samples_outputs(gen->env->samples));
+	code_mov_imm64(code, BPF_REG_3, BPF_F_CURRENT_CPU);
+	gen_address(gen, BPF_REG_4, data);
+	code_mov_imm(code, BPF_REG_5, 8);
+	code_call(code, BPF_FUNC_perf_event_output);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, done);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, -ENOSPC, done);
+	samples_emit_count(gen->env->samples, -1, code);
+	gen_count(gen, offsetof(struct gen_counts, lost));
+	code_place(code, done);
+}
+
+/* With a dot and a number it must be the name of a session. */
+static void make_snapshot(struct gen *gen, const struct ast_expr *call)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+	const char *name = call->args->text;
+	const size_t length = strlen(name);
+
+	if (!length || length > SNAPSHOT_NAME_MAX || strspn(name, letters) != length)
+		gen_refuse(gen, call->place, EINVAL,
+			"snapshot() takes a name of 1 to %d of A-Z a-z 0-9 _ . -", SNAPSHOT_NAME_MAX);
+	else
+		act_on_text(gen, call);
+}
+
 static void make_exit(struct gen *gen)
 {
 	struct code *code = gen->code;
@@ -270,8 +316,14 @@ void gen_call(struct gen *gen, const struct ast_expr *call)
 	case FUNCTION_JOIN:
 		make_join(gen, call);
 		return;
+	case FUNCTION_SNAPSHOT:
+		make_snapshot(gen, call);
+		return;
 	case FUNCTION_EXIT:
 		make_exit(gen);
+		return;
+	case FUNCTION_SAMPLE:
+		make_sample(gen, call);
 		return;
 	default:
 		gen_refuse(gen, call->place, EOPNOTSUPP, "%s() is not supported yet", call->function->name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The third stage: built-ins and arguments, which depend on how the program is attached; memory; stacks. */
+/* The third stage: built-ins and arguments, which depend on how the program is attached; memory. */
 #include "probes/gen_state.h"
 
 #include <errno.h>
@@ -29,10 +29,6 @@ static const int arg_registers[] = { 0 };
 /* Where the record of a system call's tracepoint has its number, and its arguments or result. */
 #define CALL_NUMBER_OFFSET 8u
 #define CALL_VALUES_OFFSET 16u
-
-/* Multipliers of the hash of a stack: odd, with many bits. */
-#define HASH_BEGIN 0x9e3779b97f4a7c15ull
-#define HASH_TIMES 0xff51afd7ed558ccdull
 
 void gen_target(struct gen *gen)
 {
@@ -108,91 +104,45 @@ void gen_read_string(struct gen *gen, int user, uint32_t bytes, struct gen_place
 	code_place(code, done);
 }
 
-/* ---- stacks ------------------------------------------------------------------------------------ */
-
-void gen_frames(struct gen *gen, bool is_user, uint32_t frames, struct gen_place place)
-{
-	struct gen_place first = { .base = place.base, .offset = place.offset + 8 };
-	struct code *code = gen->code;
-	int there = code_label(code);
-
-	code_mov(code, BPF_REG_1, BPF_REG_6);
-	gen_address(gen, BPF_REG_2, first);
-	code_mov_imm(code, BPF_REG_3, (int32_t)frames * 8);
-	code_mov_imm(code, BPF_REG_4, is_user ? BPF_F_USER_STACK : 0);
-	code_call(code, BPF_FUNC_get_stack);
-	code_jump_if_imm(code, BPF_JSGE, BPF_REG_0, 0, there);
-	code_mov_imm(code, BPF_REG_0, 0);
-	code_place(code, there);
-	code_alu_imm(code, BPF_RSH, BPF_REG_0, 3);
-	gen_save(gen, place, 0, BPF_REG_0);
-}
-
-/* R0 = the hash of the frames at a place. */
-static void hash_frames(struct gen *gen, uint32_t frames, struct gen_place place)
-{
-	struct code *code = gen->code;
-	int again = code_label(code), end = code_label(code);
-
-	gen_load(gen, BPF_REG_3, place, 0);
-	gen_address(gen, BPF_REG_2, place);
-	code_mov_imm64(code, BPF_REG_0, HASH_BEGIN);
-	code_mov_imm64(code, BPF_REG_1, HASH_TIMES);
-	code_mov_imm(code, BPF_REG_5, 0);
-	code_place(code, again);
-	code_jump_if(code, BPF_JGE, BPF_REG_5, BPF_REG_3, end);
-	code_jump_if_imm(code, BPF_JGE, BPF_REG_5, (int32_t)frames, end);
-	code_load(code, BPF_DW, BPF_REG_4, BPF_REG_2, 8);
-	code_alu(code, BPF_XOR, BPF_REG_0, BPF_REG_4);
-	code_alu(code, BPF_MUL, BPF_REG_0, BPF_REG_1);
-	code_mov(code, BPF_REG_4, BPF_REG_0);
-	code_alu_imm(code, BPF_RSH, BPF_REG_4, 32);
-	code_alu(code, BPF_XOR, BPF_REG_0, BPF_REG_4);
-	code_alu_imm(code, BPF_ADD, BPF_REG_2, 8);
-	code_alu_imm(code, BPF_ADD, BPF_REG_5, 1);
-	code_jump(code, again);
-	code_place(code, end);
-}
-
-/* The stack's hash at `place`, or 0 if there is no room for a new stack, which is counted. */
-static void store_stack(struct gen *gen, bool is_user, uint32_t frames, struct gen_place place)
-{
-	struct gen_mark mark = gen_mark(gen);
-	struct gen_place stack = gen_room(gen, sizeof(struct gen_stack));
-	struct code *code = gen->code;
-	int known = code_label(code);
-
-	gen_frames(gen, is_user, frames, stack);
-	hash_frames(gen, frames, stack);
-	gen_save(gen, place, 0, BPF_REG_0);
-	code_map(code, BPF_REG_1, gen->env->stacks);
-	gen_address(gen, BPF_REG_2, place);
-	code_call(code, BPF_FUNC_map_lookup_elem);
-	code_jump_if_imm(code, BPF_JNE, BPF_REG_0, 0, known);
-	code_map(code, BPF_REG_1, gen->env->stacks);
-	gen_address(gen, BPF_REG_2, place);
-	gen_address(gen, BPF_REG_3, stack);
-	code_mov_imm(code, BPF_REG_4, BPF_ANY);
-	code_call(code, BPF_FUNC_map_update_elem);
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, known);
-	gen_zero(gen, place, 8);
-	gen_count(gen, offsetof(struct gen_counts, dropped));
-	code_place(code, known);
-	gen_back(gen, mark);
-}
-
 /* ---- arguments --------------------------------------------------------------------------------- */
+
+/* R0 = the address of what the context has at an offset. */
+static void address_of_context(struct gen *gen, uint32_t offset)
+{
+	code_mov(gen->code, BPF_REG_0, BPF_REG_6);
+	code_alu_imm(gen->code, BPF_ADD, BPF_REG_0, (int32_t)offset);
+}
+
+/*
+ * R0 = a word of the context. One that the verifier takes for a pointer is read as a number, since it would
+ * let no rule compute with it.
+ */
+static void load_word(struct gen *gen, uint32_t index)
+{
+	static const struct ast_type number = { .kind = AST_INTEGER, .bytes = 8 };
+
+	if (index < 32 && gen->source->pointers >> index & 1) {
+		address_of_context(gen, index * 8);
+		gen_read(gen, &number, false, NULL);
+	} else {
+		code_load(gen->code, BPF_DW, BPF_REG_0, BPF_REG_6, (int)index * 8);
+	}
+}
 
 /* R0 = parameter number `index` of a function, or argument of a raw tracepoint. */
 static void load_param(struct gen *gen, uint32_t index, struct ast_place place)
 {
 	const enum gen_context context = gen->source->context;
 
+	if (gen->unit->kind == PROBE_EVENT) {
+		gen_event_value(gen, index);
+		return;
+	}
 	switch (context) {
 	case GEN_WORDS:
 	case GEN_FUNCTION:
 	case GEN_FUNCTION_EXIT:
-		code_load(gen->code, BPF_DW, BPF_REG_0, BPF_REG_6, (int)index * 8);
+		load_word(gen, index);
 		return;
 	case GEN_REGISTERS:
 	case GEN_PERF:
@@ -227,16 +177,9 @@ static void load_of_call(struct gen *gen, uint32_t offset, struct ast_place plac
 	}
 }
 
-static bool is_call(const struct gen *gen)
+bool gen_is_call(const struct gen *gen)
 {
 	return gen->source->context == GEN_SYSCALL_ENTER || gen->source->context == GEN_SYSCALL_EXIT;
-}
-
-/* R0 = the address of what the context has at an offset. */
-static void address_of_context(struct gen *gen, uint32_t offset)
-{
-	code_mov(gen->code, BPF_REG_0, BPF_REG_6);
-	code_alu_imm(gen->code, BPF_ADD, BPF_REG_0, (int32_t)offset);
 }
 
 static void load_location(struct gen *gen, const struct ast_argument *argument)
@@ -262,7 +205,7 @@ void gen_argument(struct gen *gen, const struct ast_expr *expr)
 			extend(gen->code, bytes * 8, type->is_signed);
 	} else if (argument->source != AST_FROM_CONTEXT) {
 		load_location(gen, argument);
-	} else if (is_call(gen)) {
+	} else if (gen_is_call(gen)) {
 		load_of_call(gen, argument->offset, expr->place);
 		if (type->kind == AST_INTEGER)
 			extend(gen->code, bytes * 8, type->is_signed);
@@ -289,7 +232,7 @@ static void load_result(struct gen *gen, const struct ast_expr *expr)
 		code_load(gen->code, BPF_DW, BPF_REG_0, BPF_REG_6, CALL_VALUES_OFFSET);
 		return;
 	case GEN_FUNCTION_EXIT:
-		code_load(gen->code, BPF_DW, BPF_REG_0, BPF_REG_6, (int)gen->source->params * 8);
+		load_word(gen, gen->source->params);
 		return;
 	case GEN_REGISTERS:
 		code_load(gen->code, BPF_DW, BPF_REG_0, BPF_REG_6, RESULT_REGISTER);
@@ -323,7 +266,8 @@ static void load_function(struct gen *gen)
 {
 	const enum ast_probe_kind kind = gen->unit->kind;
 
-	if (kind == PROBE_UPROBE || kind == PROBE_URETPROBE || kind == PROBE_USDT) {
+	/* where a function has returned, the registers are those of its caller */
+	if (kind == PROBE_UPROBE || kind == PROBE_USDT) {
 		code_load(gen->code, BPF_DW, BPF_REG_0, BPF_REG_6, PLACE_REGISTER);
 		return;
 	}
@@ -384,10 +328,14 @@ void gen_builtin(struct gen *gen, const struct ast_expr *expr)
 		return;
 	case BUILTIN_RETVAL:
 		load_result(gen, expr);
+		if (expr->type.kind == AST_INTEGER)
+			extend(code, bytes_of(&expr->type) * 8, expr->type.is_signed);
 		return;
 	case BUILTIN_ARG:
-		if (is_call(gen))
+		if (gen_is_call(gen))
 			load_of_call(gen, CALL_VALUES_OFFSET + (uint32_t)expr->number * 8, expr->place);
+		else if (gen->unit->kind == PROBE_USDT)
+			gen_static_argument(gen, (uint32_t)expr->number, expr->place);
 		else
 			load_param(gen, (uint32_t)expr->number, expr->place);
 		return;
@@ -396,10 +344,9 @@ void gen_builtin(struct gen *gen, const struct ast_expr *expr)
 	}
 }
 
-/* Clears what is behind the first 0 of the 8 bytes in R1; then R2 is cleared too. Little endian. */
-static void clear_behind_nul(struct code *code)
+/* Clears what is behind the first 0 of the 8 bytes in R1; without one on to the label. Little endian. */
+static void clear_behind_nul(struct code *code, int whole)
 {
-	int whole = code_label(code);
 
 	/* the lowest bit of this is the uppermost one of the first byte that is 0 */
 	code_mov_imm64(code, BPF_REG_4, 0x0101010101010101ull);
@@ -416,8 +363,6 @@ static void clear_behind_nul(struct code *code)
 	code_alu(code, BPF_AND, BPF_REG_4, BPF_REG_3);
 	code_alu_imm(code, BPF_SUB, BPF_REG_4, 1);
 	code_alu(code, BPF_AND, BPF_REG_1, BPF_REG_4);
-	code_mov_imm(code, BPF_REG_2, 0);
-	code_place(code, whole);
 }
 
 /* On some kernels the bytes behind the NUL are those of former names. */
@@ -425,14 +370,20 @@ static void store_comm(struct gen *gen, struct gen_place place)
 {
 	const int offset = gen->env->machine->task_comm;
 	struct code *code = gen->code;
+	int is_long = code_label(code), whole = code_label(code), done = code_label(code);
 
 	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_8, offset);
-	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_8, offset + 8);
-	clear_behind_nul(code);
+	clear_behind_nul(code, is_long);
 	gen_save(gen, place, 0, BPF_REG_1);
-	code_mov(code, BPF_REG_1, BPF_REG_2);
-	clear_behind_nul(code);
+	code_store_imm(code, BPF_DW, place.base, place.offset + 8, 0);
+	code_jump(code, done);
+	code_place(code, is_long);
+	gen_save(gen, place, 0, BPF_REG_1);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_8, offset + 8);
+	clear_behind_nul(code, whole);
+	code_place(code, whole);
 	gen_save(gen, place, 8, BPF_REG_1);
+	code_place(code, done);
 }
 
 void gen_builtin_store(struct gen *gen, const struct ast_expr *expr, struct gen_place place)
@@ -443,11 +394,17 @@ void gen_builtin_store(struct gen *gen, const struct ast_expr *expr, struct gen_
 	case BUILTIN_COMM:
 		store_comm(gen, place);
 		return;
+	case BUILTIN_FUNC:
+		load_function(gen);
+		gen_save(gen, place, 0, BPF_REG_0);
+		code_load(gen->code, BPF_W, BPF_REG_0, BPF_REG_8, gen->env->machine->task_tgid);
+		gen_save(gen, place, 8, BPF_REG_0);
+		return;
 	case BUILTIN_KSTACK:
 	case BUILTIN_USTACK:
 		if (!frames || frames > AST_FRAMES_MAX)
 			frames = AST_FRAMES_MAX;
-		store_stack(gen, expr->builtin->id == BUILTIN_USTACK, frames, place);
+		gen_stack(gen, expr->builtin->id == BUILTIN_USTACK, frames, place);
 		if (expr->builtin->id == BUILTIN_KSTACK)
 			return;
 		code_load(gen->code, BPF_W, BPF_REG_0, BPF_REG_8, gen->env->machine->task_tgid);

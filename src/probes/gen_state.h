@@ -4,6 +4,7 @@
 #define KPROFS_PROBES_GEN_STATE_H
 
 #include "probes/gen.h"
+#include "probes/operators.h"
 
 /* Memory for a value: `offset` from R10 (the stack) or R9 (the scratch memory). */
 struct gen_place {
@@ -11,15 +12,16 @@ struct gen_place {
 };
 
 struct gen {
-	const struct gen_env *env;
+	struct gen_env *env;
 	const struct ast_unit *unit;
 	const struct gen_source *source;
 	struct emit *emit;
 	struct code *code; /* that of emit */
 	struct gen_place *locals;
-	int saved_scratch; /* on the stack: R9 while a record is written */
+	int saved_scratch; /* on the stack: R9 while a record is written; where there are places, always */
 	int target;	   /* on the stack: the number of the target, where it is not known before */
 	int call_number;   /* on the stack: of a system call */
+	int out;	   /* label: the end of the program, while that of emit gives back memory before */
 	bool has_scratch;  /* R9 is the scratch memory */
 	uint32_t scratch, scratch_most; /* bytes in use, and the most that were */
 	uint32_t unrolled; /* passes of all unroll() */
@@ -77,8 +79,20 @@ void gen_read(struct gen *gen, const struct ast_type *type, bool is_user, const 
 void gen_read_string(struct gen *gen, int user, uint32_t bytes, struct gen_place place);
 /* The target's number, into R0. */
 void gen_target(struct gen *gen);
-/* The frames of a stack: at a place of 8 + 8 * frames bytes, their count first. */
+/* Whether R6 is the context of a raw tracepoint of all system calls. */
+bool gen_is_call(const struct gen *gen);
+
+/* gen_stack.c: the frames of a stack, at a place of 8 + 8 * frames bytes, their count first. */
 void gen_frames(struct gen *gen, bool is_user, uint32_t frames, struct gen_place place);
+/* The stack's hash at `place`, or 0 if there is no room for a new stack, which is counted. */
+void gen_stack(struct gen *gen, bool is_user, uint32_t frames, struct gen_place place);
+
+/* gen_static.c: R0 = an argument of a static probe of a file */
+void gen_static_argument(struct gen *gen, uint32_t number, struct ast_place place);
+
+/* gen_event.c: to the end of the program if it is another event; R0 = a value of the event */
+void gen_match_event(struct gen *gen);
+void gen_event_value(struct gen *gen, uint32_t index);
 
 /* gen_calls.c: functions that give a value */
 void gen_function(struct gen *gen, const struct ast_expr *call);
@@ -100,8 +114,5 @@ struct gen_place gen_key(struct gen *gen, const struct ast_map *map, const struc
 
 /* gen_output.c: a statement that is a call */
 void gen_call(struct gen *gen, const struct ast_expr *call);
-
-/* An operator of two words: R0 = R0 OP R1. */
-void gen_operate(struct gen *gen, int operator, bool is_signed);
 
 #endif

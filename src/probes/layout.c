@@ -49,6 +49,11 @@ bool layout_is_word(const struct ast_type *type)
 	}
 }
 
+uint32_t layout_sum_word(const struct layout_map *layout)
+{
+	return layout->buckets;
+}
+
 static uint32_t value_bytes(const struct ast_map *map, const struct layout_map *layout)
 {
 	switch (map->value_kind) {
@@ -58,7 +63,7 @@ static uint32_t value_bytes(const struct ast_map *map, const struct layout_map *
 		return WORD;
 	case AST_HIST:
 	case AST_LHIST:
-		return layout->buckets * WORD;
+		return (layout_sum_word(layout) + 2) * WORD;
 	default:
 		return 2 * WORD;
 	}

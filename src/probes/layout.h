@@ -49,9 +49,12 @@ struct layout_map {
  *	COUNT	the count
  *	SUM	the sum, and 1 once it was set	MIN, MAX	the same
  *	AVG, STATISTICS	sum, count
- *	HIST, LHIST	a count for each bucket
+ *	HIST, LHIST	a count for each bucket, the sum of all numbers, and 1 once one was negative
  */
 void layout_map(const struct ast_map *map, struct layout_map *layout);
+
+/* Where the sum of a histogram is, in words; the mark of a negative number is behind it. */
+uint32_t layout_sum_word(const struct layout_map *layout);
 
 /* Where the plain value of a map begins. */
 uint32_t layout_plain_offset(const struct layout_map *layout);

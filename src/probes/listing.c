@@ -84,13 +84,20 @@ static int list_function(void *arg, const char *system, const char *name)
 	struct listing *listing = arg;
 	const struct types *types = targets_types(listing->targets, NULL);
 	struct types_function function;
+	const char *way = "ftrace or kprobes";
 
 	(void)system;
 	snprintf(listing->line, sizeof(listing->line), "%s:%s", listing->kind, name);
 	if (!is_wanted(listing))
 		return 0;
-	if (strcmp(listing->kind, "kretprobe") != 0 && types && types_function(types, name, &function) == 0)
-		add_parameters(listing, &function);
+	if (types && types_function(types, name, &function) == 0) {
+		if (strcmp(listing->kind, "kretprobe") != 0)
+			add_parameters(listing, &function);
+		way = strcmp(listing->kind, "kprobe") == 0 ? "fentry" : "fexit";
+	}
+	/* the others say it by their names */
+	if (listing->kind[0] == 'k')
+		add_text(listing, "  ", "#", way);
 	return listing->each(listing->arg, listing->line);
 }
 

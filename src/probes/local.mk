@@ -5,25 +5,41 @@ libprobes_a_SOURCES = \
 	%D%/answer.h \
 	%D%/attach.c \
 	%D%/attach.h \
+	%D%/attach_event.c \
+	%D%/attach_file.c \
+	%D%/attach_function.c \
+	%D%/attach_state.h \
 	%D%/gen.c \
 	%D%/gen.h \
 	%D%/layout.c \
 	%D%/layout.h \
+	%D%/map_metrics.c \
+	%D%/map_metrics.h \
+	%D%/operators.c \
+	%D%/operators.h \
 	%D%/output.c \
 	%D%/output.h \
 	%D%/probe.c \
 	%D%/probe.h \
 	%D%/probes.c \
+	%D%/probes_print.c %D%/probes_state.h \
 	%D%/probes.h \
+	%D%/stepped.c \
+	%D%/stepped.h \
 	%D%/store.c \
+	%D%/store_stacks.c \
+	%D%/store_state.h \
 	%D%/store.h \
 	%D%/value.c \
 	%D%/value.h \
 	%D%/gen_calls.c \
+	%D%/gen_event.c \
 	%D%/gen_expr.c \
 	%D%/gen_maps.c \
 	%D%/gen_output.c \
 	%D%/gen_source.c \
+	%D%/gen_stack.c \
+	%D%/gen_static.c \
 	%D%/gen_state.h \
 	%D%/ast.c \
 	%D%/ast.h \
@@ -37,10 +53,12 @@ libprobes_a_SOURCES = \
 	%D%/check_types.c \
 	%D%/check_units.c \
 	%D%/check_vars.c \
-	%D%/elf_symbols.c \
-	%D%/elf_symbols.h \
+	%D%/find_file.c \
+	%D%/find_file.h \
 	%D%/expr.c \
 	%D%/expr.h \
+	%D%/expr_code.c \
+	%D%/expr_code.h \
 	%D%/functions.c \
 	%D%/kinds.c \
 	%D%/lexer.c \

@@ -49,7 +49,7 @@ static void free_output(gpointer data)
 
 struct outputs *outputs_create(const struct ast *ast)
 {
-	struct outputs *outputs = g_new0(struct outputs, 1);
+	struct outputs *outputs = g_atomic_rc_box_new0(struct outputs);
 
 	outputs->items = g_ptr_array_new_with_free_func(free_output);
 	outputs->targets = g_new0(char *, ast->target_count + 1);
@@ -60,13 +60,23 @@ struct outputs *outputs_create(const struct ast *ast)
 	return outputs;
 }
 
-void outputs_destroy(struct outputs *outputs)
+static void clear_outputs(gpointer data)
 {
-	if (!outputs)
-		return;
+	struct outputs *outputs = data;
+
 	g_ptr_array_unref(outputs->items);
 	g_strfreev(outputs->targets);
-	g_free(outputs);
+}
+
+struct outputs *outputs_get(struct outputs *outputs)
+{
+	return g_atomic_rc_box_acquire(outputs);
+}
+
+void outputs_put(struct outputs *outputs)
+{
+	if (outputs)
+		g_atomic_rc_box_release_full(outputs, clear_outputs);
 }
 
 struct output *outputs_add(struct outputs *outputs, enum function_id id)
@@ -206,14 +216,37 @@ static void print_join(const struct output *output, const char *data, uint32_t b
 	g_string_append_c(out, '\n');
 }
 
-void output_print(const struct outputs *outputs, uint32_t index, const void *data, uint32_t bytes,
+static const char *json_type(const struct output *output)
+{
+	switch (output->id) {
+	case FUNCTION_JOIN:
+		return "join";
+	case FUNCTION_TIME:
+		return "time";
+	case FUNCTION_CAT:
+		return "cat";
+	case FUNCTION_PRINT:
+		return "value";
+	default:
+		return "printf";
+	}
+}
+
+static void begin_json(const struct output *output, GString *out)
+{
+	g_string_append_printf(out, "{\"type\": \"%s\", \"data\": ", json_type(output));
+}
+
+void output_json(const struct output *output, const char *text, size_t bytes, GString *out)
+{
+	begin_json(output, out);
+	value_json_string(text, bytes, out);
+	g_string_append(out, "}\n");
+}
+
+static void print_text(const struct output *output, const void *data, uint32_t bytes,
 	const struct value_names *names, GString *out)
 {
-	const struct output *output;
-
-	if (index >= outputs->items->len)
-		return;
-	output = g_ptr_array_index(outputs->items, index);
 	if (output->id == FUNCTION_PRINTF) {
 		print_format(output, data, bytes, names, out);
 	} else if (output->id == FUNCTION_JOIN) {
@@ -223,5 +256,38 @@ void output_print(const struct outputs *outputs, uint32_t index, const void *dat
 	} else if (output->count) {
 		print_part(&output->parts[0], data, bytes, names, out);
 		g_string_append_c(out, '\n');
+	}
+}
+
+/* A value that is no stack keeps its type. */
+static bool print_json_value(const struct output *output, const char *data, uint32_t bytes,
+	const struct value_names *names, GString *out)
+{
+	const struct output_part *part = output->parts;
+
+	if (output->id != FUNCTION_PRINT || !output->count || part->frames ||
+		layout_bytes(&part->type) > bytes)
+		return false;
+	begin_json(output, out);
+	value_json(&part->type, data, names, out);
+	g_string_append(out, "}\n");
+	return true;
+}
+
+void output_print(const struct outputs *outputs, uint32_t index, const void *data, uint32_t bytes,
+	const struct value_names *names, GString *out)
+{
+	g_autoptr(GString) text = NULL;
+	const struct output *output;
+
+	if (index >= outputs->items->len)
+		return;
+	output = g_ptr_array_index(outputs->items, index);
+	if (!outputs->as_json) {
+		print_text(output, data, bytes, names, out);
+	} else if (!print_json_value(output, data, bytes, names, out)) {
+		text = g_string_new(NULL);
+		print_text(output, data, bytes, names, text);
+		output_json(output, text->str, text->len, out);
 	}
 }

@@ -40,15 +40,21 @@ struct output {
 struct outputs {
 	GPtrArray *items; /* struct output */
 	char **targets;	  /* what `probe` prints, by number; NULL-terminated */
+	bool as_json;	  /* each call is a line of JSON, in the shape that bpftrace has for it */
 };
 
-/* The names of all targets of a program are copied. */
+/* The names of all targets of a program are copied. The caller has the first reference. */
 struct outputs *outputs_create(const struct ast *ast);
-void outputs_destroy(struct outputs *outputs);
+/* Any thread. outputs_put(): NULL is allowed. */
+struct outputs *outputs_get(struct outputs *outputs);
+void outputs_put(struct outputs *outputs);
 /* A new row, which is the table's. */
 struct output *outputs_add(struct outputs *outputs, enum function_id id);
 /* A part behind those that are there: its types are copied. */
 void output_add_part(struct output *output, const struct ast_type *type, uint32_t bytes, uint32_t frames);
+
+/* The line of JSON of a text that a call has made: {"type": TYPE, "data": TEXT}, with a newline. */
+void output_json(const struct output *output, const char *text, size_t bytes, GString *out);
 
 /*
  * Appends the text of a call: printf() with its arguments, print(value), time() of now. `data` has `bytes`;

@@ -3,23 +3,26 @@
 #include "probes/probe.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <linux/magic.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/atomic.h"
 #include "probes/answer.h"
 #include "probes/check.h"
 #include "probes/output.h"
 #include "probes/store.h"
 #include "sys/clock.h"
 
+/* Functions by fentry and fexit that are attached within half a second. */
+#define TRAMPOLINES_QUICK 16u
+/* Sentences of a program for kperr about how it was attached: kperr has 64 lines. */
+#define NOTES_MAX 16u
 /* Of a file that cat() prints: what fits into a message of the trace. */
 #define CAT_BYTES_MAX 65000u
+/* A map that print() prints as JSON goes on in another line after so many bytes, which a message can hold. */
+#define JSON_LINE_BYTES 32768u
 
 /* i: invariant; l: under the lock; t: of the one thread that changes it */
 struct probe {
@@ -29,15 +32,18 @@ struct probe {
 	struct ast *ast;		   /* i */
 	struct store *store;		   /* i: what it holds changes by itself */
 	int actions;			   /* i */
-	uint32_t *serials;		   /* i: t */
+	_Atomic uint32_t *serials;	   /* i */
 	uint32_t serial;		   /* t */
-	struct outputs *outputs;	   /* t: the hook has taken it */
+	struct outputs *outputs;	   /* l, written by t: of the last time that it was attached */
 	bool begun;			   /* t: BEGIN was run */
+	bool has_exited;		   /* t: exit() was called, and it is still attached to files */
 	pthread_mutex_t lock;		   /* a leaf */
 	struct attached *attached;	   /* l: by unit; NULL while it is off */
-	uint64_t missed, run_ns;	   /* l: of programs that were detached */
+	struct attached_counts former;	   /* l: of programs that were detached */
 	uint32_t places;		   /* t: that it attaches to, or did last */
 	uint32_t places_most;		   /* i */
+	uint32_t pid;			   /* i */
+	bool as_json;			   /* i */
 };
 
 /* ---- names ------------------------------------------------------------------------------------- */
@@ -67,10 +73,8 @@ static bool name_user(void *arg, uint32_t pid, uint64_t address, bool is_frame, 
 }
 
 /* Completes the names of addresses by those that the program has. */
-static struct value_names names_of(const struct naming *naming)
+static struct value_names names_of(const struct naming *naming, const struct outputs *outputs)
 {
-	const struct outputs *outputs = naming->probe->outputs;
-
 	return (struct value_names){ .arg = (void *)naming, .kernel = name_kernel, .user = name_user,
 		.stack = find_stack, .targets = outputs ? outputs->targets : NULL };
 }
@@ -84,19 +88,47 @@ static void free_attached(const struct probe *probe, struct attached *attached)
 	for (uint32_t i = 0; i < probe->ast->unit_count; i++)
 		attached_fini(&attached[i]);
 	g_free(attached);
+	if (probe->ast->takes_samples && probe->hooks->end_samples)
+		probe->hooks->end_samples(probe->hooks->arg, probe->label);
+}
+
+/* What sample() needs, before anything is attached: the first program that has it starts the profiler. */
+static int begin_samples(const struct probe *probe, struct gen_env *env, struct err *err)
+{
+	if (!probe->ast->takes_samples || !probe->hooks->begin_samples)
+		return 0;
+	return probe->hooks->begin_samples(probe->hooks->arg, probe->label, &env->samples, err);
+}
+
+/* What it printed is shown a while longer. */
+static void end_outputs(struct probe *probe)
+{
+	struct outputs *outputs;
+
+	pthread_mutex_lock(&probe->lock);
+	outputs = g_steal_pointer(&probe->outputs);
+	pthread_mutex_unlock(&probe->lock);
+	if (outputs)
+		probe->hooks->end_outputs(probe->hooks->arg, probe->serial);
+	outputs_put(outputs);
 }
 
 static int attach(struct probe *probe, const struct targets *targets, struct err *err)
 {
 	const struct attach_machine machine = { .targets = targets, .types = targets_types(targets, NULL),
 		.hooks = &probe->hooks->attach };
-	struct attached *attached = g_new0(struct attached, probe->ast->unit_count + 1);
-	struct outputs *outputs = outputs_create(probe->ast);
-	struct gen_env env = { .machine = probe->machine, .types = machine.types, .outputs = outputs,
-		.actions = probe->actions, .serial = ++*probe->serials };
+	struct gen_env env = { .machine = probe->machine, .types = machine.types, .actions = probe->actions,
+		.serial = atomic_add_relaxed(probe->serials, 1) + 1, .pid = probe->pid };
+	struct attached *attached;
+	struct outputs *outputs;
 	uint32_t places = 0;
-	int ret = 0;
+	int ret = begin_samples(probe, &env, err);
 
+	if (ret)
+		return ret;
+	attached = g_new0(struct attached, probe->ast->unit_count + 1);
+	env.outputs = outputs = outputs_create(probe->ast);
+	outputs->as_json = probe->as_json;
 	store_fill(probe->store, &env);
 	for (uint32_t i = 0; i < probe->ast->unit_count; i++)
 		attached_init(&attached[i]);
@@ -110,10 +142,11 @@ static int attach(struct probe *probe, const struct targets *targets, struct err
 	}
 	if (ret) {
 		free_attached(probe, attached);
-		outputs_destroy(outputs);
+		outputs_put(outputs);
 		return ret;
 	}
-	probe->hooks->add_outputs(probe->hooks->arg, env.serial, probe->label, outputs);
+	end_outputs(probe);
+	probe->hooks->add_outputs(probe->hooks->arg, env.serial, probe->label, outputs_get(outputs));
 	pthread_mutex_lock(&probe->lock);
 	probe->attached = attached;
 	probe->places = places;
@@ -132,7 +165,7 @@ static void detach(struct probe *probe)
 	attached = probe->attached;
 	probe->attached = NULL;
 	for (uint32_t i = 0; attached && i < probe->ast->unit_count; i++)
-		probe->missed += attached_missed(&attached[i], &probe->run_ns);
+		attached_count(&attached[i], &probe->former);
 	pthread_mutex_unlock(&probe->lock);
 	free_attached(probe, attached);
 }
@@ -149,8 +182,10 @@ static uint32_t count_places(const struct ast *ast)
 static int check(struct probe *probe, const struct probe_options *options, struct err *err)
 {
 	const struct check_options check = { .targets = options->targets,
+		.events = probe->hooks->events.each ? &probe->hooks->events : NULL,
 		.string_bytes = options->string_bytes };
-	const struct store_options maps = { .keys = options->keys, .bytes_most = options->bytes_most };
+	const struct store_options maps = { .keys = options->keys, .bytes_most = options->bytes_most,
+		.ready_most = options->ready_most };
 	int ret = check_program(probe->ast, &check, err);
 
 	if (ret)
@@ -165,6 +200,45 @@ static int check(struct probe *probe, const struct probe_options *options, struc
 	return store_create(probe->ast, &maps, &probe->store, err);
 }
 
+/* How functions were attached where not in the best way. Units of one rule may say the same. */
+static void note_ways(const struct probe *probe)
+{
+	g_autoptr(GHashTable) said = g_hash_table_new(g_str_hash, g_str_equal);
+
+	for (const struct ast_unit *unit = probe->ast->units; unit; unit = unit->next) {
+		const GPtrArray *notes = probe->attached[unit->number].notes;
+
+		for (guint i = 0; i < notes->len && g_hash_table_size(said) < NOTES_MAX; i++)
+			if (g_hash_table_add(said, g_ptr_array_index(notes, i)))
+				probe->hooks->note(probe->hooks->arg, probe->name,
+					g_ptr_array_index(notes, i));
+	}
+}
+
+/* Says what will be slow. */
+static void note_costs(const struct probe *probe)
+{
+	g_autofree char *stepping = NULL, *attaching = NULL;
+	uint32_t stepped = 0, trampolines = 0;
+
+	for (const struct ast_unit *unit = probe->ast->units; unit; unit = unit->next) {
+		stepped += probe->attached[unit->number].stepped;
+		if (unit->kind == PROBE_FENTRY || unit->kind == PROBE_FEXIT)
+			trampolines += unit->target_count;
+	}
+	note_ways(probe);
+	if (stepped) {
+		stepping = g_strdup_printf("%u of %u functions begin with an instruction that the kernel may "
+			"have to single-step: some 12 us for each call", stepped, probe->places);
+		probe->hooks->note(probe->hooks->arg, probe->name, stepping);
+	}
+	if (trampolines > TRAMPOLINES_QUICK) {
+		attaching = g_strdup_printf("%u functions by fentry or fexit: some 20 ms each to attach, and "
+			"200 ms each until they are detached", trampolines);
+		probe->hooks->note(probe->hooks->arg, probe->name, attaching);
+	}
+}
+
 int probe_create(const struct probe_options *options, struct ast *ast, const char *text, struct probe **probe,
 	struct err *err)
 {
@@ -176,6 +250,8 @@ int probe_create(const struct probe_options *options, struct ast *ast, const cha
 	made->machine = options->machine;
 	made->actions = options->actions;
 	made->serials = options->serials;
+	made->pid = options->pid;
+	made->as_json = options->as_json;
 	made->name = g_strdup(options->name);
 	made->label = g_strconcat("probe:", options->name, NULL);
 	made->text = g_strdup(text);
@@ -187,6 +263,7 @@ int probe_create(const struct probe_options *options, struct ast *ast, const cha
 		probe_destroy(made);
 		return ret;
 	}
+	note_costs(made);
 	*probe = made;
 	return 0;
 }
@@ -197,6 +274,7 @@ void probe_destroy(struct probe *probe)
 		return;
 	if (probe->attached)
 		detach(probe);
+	end_outputs(probe);
 	store_destroy(probe->store);
 	ast_destroy(probe->ast);
 	pthread_mutex_destroy(&probe->lock);
@@ -244,12 +322,21 @@ void probe_off(struct probe *probe)
 	if (probe->begun)
 		run_units(probe, PROBE_END);
 	detach(probe);
+	probe->has_exited = false;
+}
+
+bool probe_has_exited(const struct probe *probe)
+{
+	return probe->has_exited;
 }
 
 int probe_on(struct probe *probe, const struct targets *targets, struct err *err)
 {
 	int ret = 0;
 
+	/* exit() was called, and kp-probes has not heard of it: to the new serial number it does not apply */
+	if (probe->attached && !store_is_running(probe->store))
+		probe_off(probe);
 	if (!probe->attached)
 		ret = attach(probe, targets, err);
 	if (!ret)
@@ -257,10 +344,40 @@ int probe_on(struct probe *probe, const struct targets *targets, struct err *err
 	return ret;
 }
 
+void probe_look(struct probe *probe)
+{
+	struct err why = { "" };
+
+	for (const struct ast_unit *unit = probe->ast->units; unit && probe->attached; unit = unit->next)
+		if (unit->kind == PROBE_EVENT)
+			(void)attach_new_files(&probe->attached[unit->number], &why);
+	if (why.text[0])
+		probe->hooks->note(probe->hooks->arg, probe->name, why.text);
+}
+
+bool probe_has_more(const struct probe *probe)
+{
+	bool has = false;
+
+	for (uint32_t i = 0; probe->attached && i < probe->ast->unit_count; i++)
+		has |= probe->attached[i].has_more;
+	return has;
+}
+
 void probe_clear(struct probe *probe)
 {
 	for (const struct ast_map *map = probe->ast->maps; map; map = map->next)
 		store_clear(probe->store, map);
+	store_sweep(probe->store);
+}
+
+bool probe_has_files(const struct probe *probe)
+{
+	for (const struct ast_unit *unit = probe->ast->units; unit; unit = unit->next)
+		if (unit->kind == PROBE_UPROBE || unit->kind == PROBE_URETPROBE || unit->kind == PROBE_USDT ||
+			unit->kind == PROBE_EVENT)
+			return true;
+	return false;
 }
 
 bool probe_is_on(const struct probe *probe)
@@ -283,6 +400,11 @@ uint64_t probe_bytes(const struct probe *probe)
 	return store_bytes(probe->store);
 }
 
+uint64_t probe_ready_bytes(const struct probe *probe)
+{
+	return store_ready_bytes(probe->store);
+}
+
 uint32_t probe_places(const struct probe *probe)
 {
 	return probe->places;
@@ -298,44 +420,55 @@ static const struct ast_map *find_map(const struct probe *probe, const char *nam
 	return NULL;
 }
 
+static void clear_map(struct probe *probe, const struct ast_map *map)
+{
+	store_clear(probe->store, map);
+	store_sweep(probe->store);
+}
+
 static void print_map(struct probe *probe, const struct ast_map *map, const struct output *output,
 	const struct value_names *names, GString *text)
 {
-	const struct answer_limits limits = { .top = output->top, .divisor = output->divisor };
+	const struct answer_limits limits = { .top = output->top, .divisor = output->divisor,
+		.line_bytes = JSON_LINE_BYTES };
 
-	answer_print_map(probe->store, map, &limits, names, text);
+	if (probe->as_json)
+		answer_json_map(probe->store, map, &limits, names, text);
+	else
+		answer_print_map(probe->store, map, &limits, names, text);
 }
 
-/*
- * cat(path): a regular file, what a pseudo file is too. One of a FUSE file system may be this server's: to
- * open a file of probes/ waits for the lock that the caller has.
- */
-static void read_file(const char *path, GString *text)
+/* Text that no call has made; `text` is empty before. */
+static void take_text(const struct probe *probe, const struct output *output, const char *made, GString *text)
 {
-	struct statfs fs;
-	struct stat st;
-	ssize_t got = 0;
-	int fd = -1;
+	if (probe->as_json)
+		output_json(output, made, strlen(made), text);
+	else
+		g_string_append(text, made);
+}
 
-	if (!statfs(path, &fs) && fs.f_type != FUSE_SUPER_MAGIC)
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		g_string_append_printf(text, "'%s' can't be read\n", path);
-	} else {
-		g_string_set_size(text, CAT_BYTES_MAX);
-		got = read(fd, text->str, CAT_BYTES_MAX);
-		g_string_truncate(text, got > 0 ? (gsize)got : 0);
+/* cat(path) */
+static void read_file(const struct probe *probe, const char *path, GString *text)
+{
+	int fd = probe->hooks->open_file ? probe->hooks->open_file(probe->hooks->arg, path) : -EOPNOTSUPP;
+	ssize_t got;
+
+	if (fd < 0) {
+		g_string_append_printf(text, "'%s' can't be read: %s\n", path, g_strerror(-fd));
+		return;
 	}
-	if (fd >= 0)
-		close(fd);
+	g_string_set_size(text, CAT_BYTES_MAX);
+	got = read(fd, text->str, CAT_BYTES_MAX);
+	g_string_truncate(text, got > 0 ? (gsize)got : 0);
+	close(fd);
 }
 
 void probe_act(struct probe *probe, uint32_t index, uint64_t time_ns)
 {
 	const struct value_names none = { 0 };
 	const struct naming naming = { .probe = probe, .addresses = &none };
-	const struct value_names names = names_of(&naming);
-	g_autoptr(GString) text = g_string_new(NULL);
+	const struct value_names names = names_of(&naming, probe->outputs);
+	g_autoptr(GString) text = g_string_new(NULL), file = g_string_new(NULL);
 	const struct output *output;
 	const struct ast_map *map;
 
@@ -344,21 +477,31 @@ void probe_act(struct probe *probe, uint32_t index, uint64_t time_ns)
 	output = g_ptr_array_index(probe->outputs->items, index);
 	map = find_map(probe, output->map);
 	if (output->id == FUNCTION_EXIT) {
-		probe_off(probe);
+		if (probe->attached && probe_has_files(probe))
+			probe->has_exited = true;
+		else
+			probe_off(probe);
+		return;
+	}
+	if (output->id == FUNCTION_SNAPSHOT) {
+		if (probe->hooks->snapshot)
+			probe->hooks->snapshot(probe->hooks->arg, probe->label, output->format);
 		return;
 	}
 	if (map && output->id == FUNCTION_CLEAR)
-		store_clear(probe->store, map);
+		clear_map(probe, map);
 	else if (map && output->id == FUNCTION_ZERO)
 		store_zero(probe->store, map);
 	else if (output->id == FUNCTION_MARK)
-		g_string_append(text, output->format);
+		take_text(probe, output, output->format, text);
 	else if (output->id == FUNCTION_CAT)
-		read_file(output->format, text);
+		read_file(probe, output->format, file);
 	else if (map)
 		print_map(probe, map, output, &names, text);
 	else
 		output_print(probe->outputs, index, "", 0, &names, text);
+	if (file->len)
+		take_text(probe, output, file->str, text);
 	if (text->len)
 		probe->hooks->message(probe->hooks->arg, probe->label, time_ns, text->str, text->len);
 }
@@ -367,18 +510,23 @@ void probe_act(struct probe *probe, uint32_t index, uint64_t time_ns)
 
 void probe_count(struct probe *probe, struct probe_counts *counts)
 {
+	struct attached_counts sum;
 	struct gen_counts sums;
 
 	*counts = (struct probe_counts){ 0 };
 	pthread_mutex_lock(&probe->lock);
-	counts->missed = probe->missed;
-	counts->run_ns = probe->run_ns;
+	sum = probe->former;
 	for (uint32_t i = 0; probe->attached && i < probe->ast->unit_count; i++)
-		counts->missed += attached_missed(&probe->attached[i], &counts->run_ns);
+		attached_count(&probe->attached[i], &sum);
 	pthread_mutex_unlock(&probe->lock);
+	counts->missed = sum.missed;
+	counts->run_ns = sum.run_ns;
+	counts->knows_missed = sum.known || !sum.unknown;
+	counts->knows_all_missed = !sum.unknown;
 	store_counts(probe->store, &sums);
 	for (const struct ast_map *map = probe->ast->maps; map; map = map->next)
 		counts->keys += store_count_keys(probe->store, map);
+	counts->missed += sums.busy;
 	counts->filtered = sums.filtered;
 	counts->keys_dropped = sums.dropped;
 	counts->lost = sums.lost;
@@ -394,25 +542,86 @@ static void print_text(const struct probe *probe, GString *out)
 			g_string_append_printf(out, "# %s\n", *line);
 }
 
-void probe_print(struct probe *probe, const struct value_names *addresses, GString *out)
+/* Those of now, which are to be put; NULL if it is not attached yet. */
+static struct outputs *take_outputs(struct probe *probe)
 {
-	const struct naming naming = { .probe = probe, .addresses = addresses };
-	const struct answer_limits limits = { 0 };
-	struct value_names names;
-	struct probe_counts counts;
+	struct outputs *outputs;
 
 	pthread_mutex_lock(&probe->lock);
-	names = names_of(&naming);
+	outputs = probe->outputs ? outputs_get(probe->outputs) : NULL;
 	pthread_mutex_unlock(&probe->lock);
+	return outputs;
+}
+
+void probe_add_metrics(struct probe *probe, const struct value_names *addresses, struct map_metrics *metrics)
+{
+	const struct naming naming = { .probe = probe, .addresses = addresses };
+	struct outputs *outputs = take_outputs(probe);
+	const struct value_names names = names_of(&naming, outputs);
+
 	for (const struct ast_map *map = probe->ast->maps; map; map = map->next)
-		answer_print_map(probe->store, map, &limits, &names, out);
+		map_metrics_add(metrics, probe->name, probe->store, map, &names);
+	outputs_put(outputs);
+}
+
+static void print_json(struct probe *probe, const struct value_names *names,
+	const struct answer_pieces *pieces, GString *out)
+{
+	const struct answer_limits limits = { .pieces = pieces };
+	struct probe_counts counts;
+	char missed[24] = "null";
+
+	for (const struct ast_map *map = probe->ast->maps; map; map = map->next)
+		answer_json_map(probe->store, map, &limits, names, out);
 	probe_count(probe, &counts);
-	g_string_append_printf(out,
-		"# %" PRIu64 " events, %" PRIu64 " missed, %" PRIu64 " filtered, %" PRIu64 " keys dropped\n",
-		counts.events, counts.missed, counts.filtered, counts.keys_dropped);
 	if (counts.lost)
-		g_string_append_printf(out, "# %" PRIu64 " messages lost\n", counts.lost);
+		g_string_append_printf(out,
+			"{\"type\": \"lost_events\", \"data\": {\"events\": %" PRIu64 "}}\n", counts.lost);
+	/* a number that is too low would be taken for one that is known */
+	if (counts.knows_all_missed)
+		g_snprintf(missed, sizeof(missed), "%" PRIu64, counts.missed);
+	g_string_append_printf(out, "{\"type\": \"counts\", \"data\": {\"events\": %" PRIu64
+		", \"missed\": %s, \"filtered\": %" PRIu64 ", \"keys_dropped\": %" PRIu64 "}}\n",
+		counts.events, missed, counts.filtered, counts.keys_dropped);
+}
+
+static void print_plain(struct probe *probe, const struct value_names *names,
+	const struct answer_pieces *pieces, GString *out)
+{
+	const struct answer_limits limits = { .pieces = pieces };
+	struct probe_counts counts;
+
+	for (const struct ast_map *map = probe->ast->maps; map; map = map->next)
+		answer_print_map(probe->store, map, &limits, names, out);
+	probe_count(probe, &counts);
+	/* stacks without a key any more may be what takes the room */
+	if (counts.keys_dropped)
+		store_sweep(probe->store);
+	g_string_append_printf(out, "# %" PRIu64 " events, ", counts.events);
+	if (counts.knows_missed)
+		g_string_append_printf(out, "%s%" PRIu64 " missed",
+			counts.knows_all_missed ? "" : "at least ", counts.missed);
+	else
+		g_string_append(out, "missed ones not known");
+	g_string_append_printf(out, ", %" PRIu64 " filtered, %" PRIu64 " keys dropped\n", counts.filtered,
+		counts.keys_dropped);
+	if (counts.lost)
+		g_string_append_printf(out, "# %" PRIu64 " messages and samples lost\n", counts.lost);
 	if (!probe_is_on(probe))
 		g_string_append(out, "# off\n");
 	print_text(probe, out);
+}
+
+void probe_print(struct probe *probe, const struct value_names *addresses, const struct answer_pieces *pieces,
+	GString *out)
+{
+	const struct naming naming = { .probe = probe, .addresses = addresses };
+	struct outputs *outputs = take_outputs(probe);
+	const struct value_names names = names_of(&naming, outputs);
+
+	if (probe->as_json)
+		print_json(probe, &names, pieces, out);
+	else
+		print_plain(probe, &names, pieces, out);
+	outputs_put(outputs);
 }

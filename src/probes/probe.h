@@ -8,11 +8,15 @@
 #define KPROFS_PROBES_PROBE_H
 
 #include <glib.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
 #include "bpf/emit.h"
+#include "probes/answer.h"
 #include "probes/attach.h"
+#include "probes/check.h"
+#include "probes/map_metrics.h"
 #include "probes/targets.h"
 #include "probes/value.h"
 
@@ -21,14 +25,29 @@ struct probe;
 /* What the rest of the server does for probes. */
 struct probe_hooks {
 	struct attach_hooks attach;
+	struct check_events events; /* each() NULL: not known */
 	void *arg;
 	/* makes the rings of the trace, until the release */
 	int (*hold)(void *arg, const struct emit_machine **machine, struct err *err);
 	void (*release)(void *arg);
-	/* what records with this number mean: it takes the outputs */
+	/* what records with this number mean: it takes a reference of the outputs; and the program's end */
 	void (*add_outputs)(void *arg, uint32_t serial, const char *label, struct outputs *outputs);
+	void (*end_outputs)(void *arg, uint32_t serial);
 	/* appends a text to the trace, as of the event `label` */
 	void (*message)(void *arg, const char *label, uint64_t time_ns, const char *text, size_t bytes);
+	/*
+	 * What sample() of a program writes to, until the end: each `begin` that succeeds has an `end`.
+	 * NULL if there is no profiler.
+	 */
+	int (*begin_samples)(void *arg, const char *label, const struct samples **samples, struct err *err);
+	void (*end_samples)(void *arg, const char *label);
+	/* asks for a snapshot of the session, which is taken later; NULL: that is not possible here */
+	void (*snapshot)(void *arg, const char *label, const char *name);
+	/*
+	 * A regular file that cat() names, from its beginning; or -errno. It may be a user's, and its file
+	 * system may never answer: blocks for some 200 ms at most. NULL: files are not read here.
+	 */
+	int (*open_file)(void *arg, const char *path);
 	/* a sentence for kperr and the log, about a program that goes on */
 	void (*note)(void *arg, const char *name, const char *text);
 };
@@ -39,9 +58,12 @@ struct probe_options {
 	const struct emit_machine *machine;
 	const struct targets *targets; /* for the call only */
 	int actions;		   /* the map of a queue of struct gen_action */
-	uint32_t *serials;	   /* the last number that a program has; for the thread that attaches */
+	_Atomic uint32_t *serials; /* the last number that a program has, of all sessions */
 	uint32_t keys, string_bytes; /* 0: the defaults */
+	uint32_t pid;		     /* only this process is seen; 0: all */
+	bool as_json;		     /* answers, and what is printed */
 	uint64_t bytes_most;	   /* that its maps may have; 0: no limit */
+	uint64_t ready_most;	   /* that they may take before they have keys (store.h) */
 	uint32_t probes_most;	   /* places that it may attach to; 0: no limit */
 };
 
@@ -61,21 +83,43 @@ void probe_off(struct probe *probe);
 /* Attaches it again. */
 int probe_on(struct probe *probe, const struct targets *targets, struct err *err);
 void probe_clear(struct probe *probe);
+/*
+ * Attaches it to programs that have come, if it wants events of them. Some may be left then, or after it was
+ * created or turned on: it is to be called again.
+ */
+void probe_look(struct probe *probe);
+bool probe_has_more(const struct probe *probe);
 
 /* Whether it is attached; a program that called exit() is, until the server has detached it. */
 bool probe_is_on(const struct probe *probe);
+/* Whether it has probes in files: to attach or detach them the kernel waits for processes (sys/held.h). */
+bool probe_has_files(const struct probe *probe);
 uint32_t probe_serial(const struct probe *probe);
 uint64_t probe_bytes(const struct probe *probe);
+uint64_t probe_ready_bytes(const struct probe *probe);
 uint32_t probe_places(const struct probe *probe);
 
-/* Does what a program has asked for. */
+/*
+ * Does what a program has asked for. One with probes in files that has called exit() is not detached here:
+ * the caller calls probe_off() then, when no process is held.
+ */
+bool probe_has_exited(const struct probe *probe);
 void probe_act(struct probe *probe, uint32_t output, uint64_t time_ns);
 
-/* Appends the answer: the maps, the counts, and the text as comments. names: those of addresses. */
-void probe_print(struct probe *probe, const struct value_names *names, GString *out);
+/*
+ * Appends the answer: the maps, the counts, and the text as comments. names: those of addresses; pieces
+ * may be NULL.
+ */
+void probe_print(struct probe *probe, const struct value_names *names, const struct answer_pieces *pieces,
+	GString *out);
+
+/* Adds the maps. */
+void probe_add_metrics(struct probe *probe, const struct value_names *names, struct map_metrics *metrics);
 
 struct probe_counts {
 	uint64_t events, missed, filtered, keys_dropped, lost, keys, run_ns;
+	/* whether the kernel counts what it leaves out for any program of it, and for all */
+	bool knows_missed, knows_all_missed;
 };
 void probe_count(struct probe *probe, struct probe_counts *counts);
 

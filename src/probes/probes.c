@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The programs of probes/ of one session. */
-#include "probes/probes.h"
+#include "probes/probes_state.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -8,37 +8,27 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/atomic.h"
 #include "base/bell.h"
+#include "base/switch_word.h"
+#include "base/units.h"
 #include "bpf/queue.h"
 #include "probes/parser.h"
+#include "probes/store.h"
+#include "sys/clock.h"
+#include "sys/held.h"
+
+/* What can be probed takes some 20 ms and 15 MB to read: it is kept so long behind the last program. */
+#define TARGETS_KEPT_NS (5 * NSEC_PER_SEC)
 
 /* Actions that wait for kp-probes: some 2,700. */
 #define QUEUE_BYTES (64u << 10)
 
-/* A program, and those who use it now. */
-struct entry {
-	struct probe *probe;
-	unsigned int users; /* l */
-	bool removed;	    /* l: the thread destroys it when it has no users */
-};
+/* What could not be attached or detached yet is tried again after this time. */
+#define AGAIN_MS 500
 
-/*
- * i: invariant; l: under the lock; t: of the thread that holds `changing`
- */
-struct probes {
-	struct probes_options options;	    /* i */
-	pthread_mutex_t changing;	    /* outer: programs are attached, detached, asked to act */
-	const struct emit_machine *machine; /* t: NULL until the first program */
-	struct queue *queue;		    /* t: the same */
-	uint32_t serials;		    /* t */
-	pthread_t thread;		    /* t */
-	bool has_thread;		    /* t */
-	int bell;			    /* i: wakes the thread */
-	pthread_mutex_t lock;		    /* a leaf */
-	GHashTable *entries;		    /* l: name -> struct entry */
-	GPtrArray *removed;		    /* l: struct entry, to be destroyed */
-	bool closing;			    /* l */
-};
+/* So many may wait until the thread has detached them: 100 functions by fentry take 20 s. */
+#define REMOVED_MAX 16
 
 struct probes *probes_create(const struct probes_options *options)
 {
@@ -55,7 +45,7 @@ struct probes *probes_create(const struct probes_options *options)
 
 /* ---- entries ----------------------------------------------------------------------------------- */
 
-static struct entry *get(struct probes *probes, const char *name)
+struct entry *probes_get(struct probes *probes, const char *name)
 {
 	struct entry *entry;
 
@@ -67,7 +57,7 @@ static struct entry *get(struct probes *probes, const char *name)
 	return entry;
 }
 
-static void put(struct probes *probes, struct entry *entry)
+void probes_put(struct probes *probes, struct entry *entry)
 {
 	bool is_last;
 
@@ -126,6 +116,16 @@ bool probes_has(struct probes *probes, const char *name)
 	return has;
 }
 
+bool probes_exist(struct probes *probes)
+{
+	bool exist;
+
+	pthread_mutex_lock(&probes->lock);
+	exist = g_hash_table_size(probes->entries) != 0;
+	pthread_mutex_unlock(&probes->lock);
+	return exist;
+}
+
 static int compare_names(gconstpointer a, gconstpointer b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -146,30 +146,98 @@ void probes_list(struct probes *probes, GPtrArray *names)
 
 /* ---- the thread -------------------------------------------------------------------------------- */
 
-/* Destroys those removed programs that have no users any more. */
-static void destroy_removed(struct probes *probes)
+/* With the lock held: whether one that is to be destroyed is attached to files. */
+static bool removed_has_files(const struct probes *probes)
 {
-	g_autoptr(GPtrArray) gone = g_ptr_array_new();
+	for (guint i = 0; i < probes->removed->len; i++)
+		if (probe_has_files(((struct entry *)g_ptr_array_index(probes->removed, i))->probe))
+			return true;
+	return false;
+}
+
+/*
+ * Whether what is attached to files is to stay so for now: the kernel would wait for a process that is held.
+ * At the end of the server it is detached nevertheless.
+ */
+static bool must_keep_files(struct probes *probes)
+{
+	bool has_files;
+	pid_t pid = 0;
 
 	pthread_mutex_lock(&probes->lock);
-	for (guint i = 0; i < probes->removed->len;) {
+	has_files = !probes->closing && removed_has_files(probes);
+	pthread_mutex_unlock(&probes->lock);
+	return has_files && !held_find(&pid) && pid;
+}
+
+/* One that is to be destroyed by the caller; NULL if there is none. */
+static struct entry *take_removed(struct probes *probes, bool keep_files)
+{
+	struct entry *found = NULL;
+
+	pthread_mutex_lock(&probes->lock);
+	for (guint i = 0; i < probes->removed->len && !found; i++) {
 		struct entry *entry = g_ptr_array_index(probes->removed, i);
 
-		if (entry->users) {
-			i++;
-			continue;
-		}
-		g_ptr_array_add(gone, entry);
-		g_ptr_array_remove_index_fast(probes->removed, i);
+		if (!entry->users && !entry->destroying && !(keep_files && probe_has_files(entry->probe)))
+			found = entry;
 	}
+	if (found)
+		found->destroying = true;
 	pthread_mutex_unlock(&probes->lock);
-	for (guint i = 0; i < gone->len; i++) {
-		struct entry *entry = g_ptr_array_index(gone, i);
+	return found;
+}
 
+/*
+ * Destroys those removed programs that have no users any more. No other thread finds them: `changing` need
+ * not be held, so that others are attached meanwhile. Returns whether some were kept for later.
+ */
+static bool destroy_removed(struct probes *probes)
+{
+	const bool keep_files = must_keep_files(probes);
+	struct entry *entry;
+
+	while ((entry = take_removed(probes, keep_files))) {
 		probe_off(entry->probe);
 		probe_destroy(entry->probe);
+		pthread_mutex_lock(&probes->lock);
+		g_ptr_array_remove_fast(probes->removed, entry);
+		pthread_mutex_unlock(&probes->lock);
 		g_free(entry);
 	}
+	return keep_files;
+}
+
+static bool has_many_removed(struct probes *probes)
+{
+	bool has;
+
+	pthread_mutex_lock(&probes->lock);
+	has = probes->removed->len > REMOVED_MAX;
+	pthread_mutex_unlock(&probes->lock);
+	return has;
+}
+
+/* With `changing` held: -EBUSY if the kernel would wait for a process to detach it. */
+static int check_detaching(const struct probe *probe, struct err *err)
+{
+	pid_t pid = 0;
+
+	if (!probe_has_files(probe) || held_find(&pid) || !pid)
+		return 0;
+	return err_set(err, EBUSY, "process %d keeps its memory map locked: to detach from a file the kernel "
+		"would wait for it, and all that fork on this machine with it", (int)pid);
+}
+
+/* With `changing` held: detaches one that has called exit(). Returns whether it is to be tried again. */
+static bool must_end_later(struct probe *probe)
+{
+	if (!probe_has_exited(probe))
+		return false;
+	if (check_detaching(probe, NULL))
+		return true;
+	probe_off(probe);
+	return false;
 }
 
 /* A record of the queue: with `changing` held. */
@@ -179,6 +247,7 @@ static void act(void *arg, const void *record, size_t bytes)
 	struct gen_action action;
 	struct entry *found = NULL;
 	GHashTableIter iter;
+	bool had_exited;
 	void *value;
 
 	if (bytes < sizeof(action))
@@ -194,24 +263,114 @@ static void act(void *arg, const void *record, size_t bytes)
 	pthread_mutex_unlock(&probes->lock);
 	if (!found)
 		return;
+	had_exited = probe_has_exited(found->probe);
 	probe_act(found->probe, action.output, action.time_ns);
-	put(probes, found);
+	if (!had_exited && must_end_later(found->probe))
+		probes_look(probes);
+	probes_put(probes, found);
+}
+
+void probes_look(struct probes *probes)
+{
+	/* relaxed: a flag that the bell goes with */
+	atomic_write_relaxed(&probes->look, true);
+	bell_ring(probes->bell);
+}
+
+/* With `changing` held, without which no program is detached. */
+static void look(struct probes *probes)
+{
+	g_autoptr(GPtrArray) all = g_ptr_array_new();
+	GHashTableIter iter;
+	void *value;
+
+	atomic_write_relaxed(&probes->look, false);
+	pthread_mutex_lock(&probes->lock);
+	g_hash_table_iter_init(&iter, probes->entries);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		((struct entry *)value)->users++;
+		g_ptr_array_add(all, value);
+	}
+	pthread_mutex_unlock(&probes->lock);
+	for (guint i = 0; i < all->len; i++) {
+		struct entry *entry = g_ptr_array_index(all, i);
+		const bool later = must_end_later(entry->probe);
+
+		probe_look(entry->probe);
+		if (later || probe_has_more(entry->probe))
+			atomic_write_relaxed(&probes->look, true);
+		probes_put(probes, entry);
+	}
+}
+
+/* With `changing` held: without programs nothing of it is needed. */
+static void give_back(struct probes *probes)
+{
+	bool is_empty;
+
+	pthread_mutex_lock(&probes->lock);
+	is_empty = !g_hash_table_size(probes->entries) && !probes->removed->len;
+	pthread_mutex_unlock(&probes->lock);
+	if (!is_empty)
+		return;
+	queue_destroy(g_steal_pointer(&probes->queue));
+	if (probes->machine)
+		probes->options.hooks.release(probes->options.hooks.arg);
+	probes->machine = NULL;
+}
+
+/* With `changing` held: what can be probed on this machine, which is not to be closed. */
+static int find_targets(struct probes *probes, struct targets **targets, struct err *err)
+{
+	int ret = probes->targets ? 0 : targets_open(NULL, &probes->targets, err);
+
+	if (ret)
+		return ret;
+	probes->targets_until_ns = clock_monotonic_ns() + TARGETS_KEPT_NS;
+	bell_ring(probes->bell);
+	*targets = probes->targets;
+	return 0;
+}
+
+/* With `changing` held. Returns the time until there is something to close; -1 for none. */
+static int expire_targets(struct probes *probes)
+{
+	const uint64_t now_ns = clock_monotonic_ns();
+
+	if (!probes->targets)
+		return -1;
+	if (now_ns < probes->targets_until_ns)
+		return (int)((probes->targets_until_ns - now_ns) / NSEC_PER_MSEC) + 1;
+	targets_close(g_steal_pointer(&probes->targets));
+	return -1;
 }
 
 static void *run_thread(void *arg)
 {
 	struct probes *probes = arg;
-	struct pollfd fds[2] = {{.fd = probes->bell, .events = POLLIN}, {.events = POLLIN}};
-	bool closing;
+	struct pollfd fds[2] = {{.fd = probes->bell, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
+	bool closing, again;
+	int timeout_ms = -1;
 
 	pthread_setname_np(pthread_self(), "kp-probes");
-	fds[1].fd = queue_fd(probes->queue);
 	do {
-		(void)poll(fds, 2, -1);
+		(void)poll(fds, 2, timeout_ms);
 		(void)bell_take(probes->bell);
 		pthread_mutex_lock(&probes->changing);
-		queue_read(probes->queue);
-		destroy_removed(probes);
+		if (probes->queue)
+			queue_read(probes->queue);
+		if (atomic_read_relaxed(&probes->look))
+			look(probes);
+		pthread_mutex_unlock(&probes->changing);
+		again = destroy_removed(probes);
+		pthread_mutex_lock(&probes->changing);
+		give_back(probes);
+		timeout_ms = expire_targets(probes);
+		again |= atomic_read_relaxed(&probes->look);
+		if (again && (timeout_ms < 0 || timeout_ms > AGAIN_MS))
+			timeout_ms = AGAIN_MS;
+		/* prepare() rings the bell when there is one again */
+		fds[1].fd = probes->queue ? queue_fd(probes->queue) : -1;
 		pthread_mutex_unlock(&probes->changing);
 		pthread_mutex_lock(&probes->lock);
 		closing = probes->closing;
@@ -235,6 +394,7 @@ static int prepare(struct probes *probes, struct err *err)
 		ret = queue_create(QUEUE_BYTES, act, probes, &probes->queue, err);
 		if (ret)
 			return ret;
+		bell_ring(probes->bell);
 	}
 	if (probes->has_thread)
 		return 0;
@@ -274,10 +434,9 @@ void probes_destroy(struct probes *probes)
 	if (!probes)
 		return;
 	probes_close(probes);
-	destroy_removed(probes);
-	queue_destroy(probes->queue);
-	if (probes->machine)
-		probes->options.hooks.release(probes->options.hooks.arg);
+	(void)destroy_removed(probes);
+	give_back(probes);
+	targets_close(probes->targets);
 	g_hash_table_unref(probes->entries);
 	g_ptr_array_unref(probes->removed);
 	if (probes->bell >= 0)
@@ -295,7 +454,7 @@ static int measure(struct probes *probes, const char *name, struct probe_options
 	const uint64_t most = probes->options.memory_bytes / PROBES_MEMORY_PART;
 	GHashTableIter iter;
 	void *key, *value;
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, ready = 0;
 	uint32_t places = 0, count = 0;
 
 	pthread_mutex_lock(&probes->lock);
@@ -307,6 +466,7 @@ static int measure(struct probes *probes, const char *name, struct probe_options
 			continue;
 		count++;
 		bytes += probe_bytes(entry->probe);
+		ready += probe_ready_bytes(entry->probe);
 		places += probe_places(entry->probe);
 	}
 	pthread_mutex_unlock(&probes->lock);
@@ -319,6 +479,7 @@ static int measure(struct probes *probes, const char *name, struct probe_options
 			bytes, most);
 	options->probes_most = PROBES_PLACES_MAX - places;
 	options->bytes_most = most ? most - bytes : 0;
+	options->ready_most = ready < STORE_READY_MAX ? STORE_READY_MAX - ready : 0;
 	return 0;
 }
 
@@ -339,22 +500,31 @@ static void replace(struct probes *probes, const char *name, struct probe *probe
 		bell_ring(probes->bell);
 }
 
+/* kp-probes attaches what was left. */
+static void look_again(struct probes *probes, const struct probe *probe)
+{
+	if (probe_has_more(probe))
+		probes_look(probes);
+}
+
 static int set_program(struct probes *probes, const char *name, const char *text, struct ast *ast,
 	struct err *err)
 {
 	struct probe_options options = { .name = name, .hooks = &probes->options.hooks,
-		.serials = &probes->serials, .keys = probes->options.keys,
-		.string_bytes = probes->options.string_bytes };
+		.serials = probes->options.serials, .keys = probes->options.keys,
+		.string_bytes = probes->options.string_bytes, .pid = probes->options.pid,
+		.as_json = probes->options.as_json };
 	struct targets *targets = NULL;
 	struct probe *probe = NULL;
 	int ret = prepare(probes, err);
 
-	/* what was removed, and kp-probes had no time for, does not count below */
-	destroy_removed(probes);
+	/* removed programs that kp-probes has not detached yet take memory, and are not counted below */
+	if (has_many_removed(probes))
+		(void)destroy_removed(probes);
 	if (!ret)
 		ret = measure(probes, name, &options, err);
 	if (!ret)
-		ret = targets_open(NULL, &targets, err);
+		ret = find_targets(probes, &targets, err);
 	if (ret) {
 		ast_destroy(ast);
 		return ret;
@@ -363,45 +533,65 @@ static int set_program(struct probes *probes, const char *name, const char *text
 	options.actions = queue_map(probes->queue);
 	options.targets = targets;
 	ret = probe_create(&options, ast, text, &probe, err);
-	targets_close(targets);
-	if (!ret)
+	if (!ret) {
+		look_again(probes, probe);
 		replace(probes, name, probe);
+	} else {
+		bell_ring(probes->bell); /* it may have been the first one */
+	}
 	return ret;
 }
 
-static int turn_on(struct probe *probe, struct err *err)
+static int turn_on(struct probes *probes, struct probe *probe, struct err *err)
 {
 	struct targets *targets = NULL;
-	int ret = targets_open(NULL, &targets, err);
+	int ret = find_targets(probes, &targets, err);
 
+	/* it is detached first */
+	if (!ret && probe_has_exited(probe))
+		ret = check_detaching(probe, err);
 	if (!ret)
 		ret = probe_on(probe, targets, err);
-	targets_close(targets);
+	look_again(probes, probe);
 	return ret;
+}
+
+/* With what END asks for, as clear() of a map: the next answer is without it. */
+static int turn_off(struct probes *probes, struct probe *probe, struct err *err)
+{
+	const int ret = check_detaching(probe, err);
+
+	if (ret)
+		return ret;
+	probe_off(probe);
+	if (probes->queue)
+		queue_read(probes->queue);
+	return 0;
 }
 
 /* A word alone on a line. Returns false if it is none. */
 static bool run_word(struct probes *probes, const char *name, const char *text, int *ret, struct err *err)
 {
 	g_autofree char *word = g_strstrip(g_strdup(text));
-	const bool on = strcmp(word, "on") == 0, off = strcmp(word, "off") == 0;
+	const bool clear = strcmp(word, "clear") == 0;
+	enum switch_word to = SWITCH_WORD_OFF;
 	struct entry *entry;
 
-	if (!on && !off && strcmp(word, "clear") != 0)
+	if (!clear && switch_word_parse(word, &to))
 		return false;
-	entry = get(probes, name);
+	entry = probes_get(probes, name);
 	if (!entry) {
 		*ret = err_set(err, EINVAL, "there is no program yet that the word '%s' is for", word);
 		return true;
 	}
 	*ret = 0;
-	if (on)
-		*ret = turn_on(entry->probe, err);
-	else if (off)
-		probe_off(entry->probe);
-	else
+	if (clear)
 		probe_clear(entry->probe);
-	put(probes, entry);
+	else if (switch_word_apply(to, probe_is_on(entry->probe)))
+		*ret = turn_on(probes, entry->probe, err);
+	else
+		*ret = turn_off(probes, entry->probe, err);
+	probes_put(probes, entry);
 	return true;
 }
 
@@ -428,53 +618,10 @@ void probes_begin(struct probes *probes, const char *name)
 	struct entry *entry;
 
 	pthread_mutex_lock(&probes->changing);
-	entry = get(probes, name);
+	entry = probes_get(probes, name);
 	if (entry) {
 		probe_begin(entry->probe);
-		put(probes, entry);
+		probes_put(probes, entry);
 	}
 	pthread_mutex_unlock(&probes->changing);
-}
-
-/* ---- reads ------------------------------------------------------------------------------------- */
-
-int probes_print(struct probes *probes, const char *name, const struct value_names *names, GString *out)
-{
-	struct entry *entry = get(probes, name);
-
-	if (!entry)
-		return -ENOENT;
-	probe_print(entry->probe, names, out);
-	put(probes, entry);
-	return 0;
-}
-
-static void print_one(struct stats *stats, const char *name, struct probe *probe)
-{
-	struct probe_counts counts;
-
-	probe_count(probe, &counts);
-	stats_text(stats, probe_is_on(probe) ? "on" : "off", "probes.%s.state", name);
-	stats_u64(stats, counts.events, "probes.%s.events", name);
-	stats_u64(stats, counts.missed, "probes.%s.missed", name);
-	stats_u64(stats, counts.filtered, "probes.%s.filtered", name);
-	stats_u64(stats, counts.keys, "probes.%s.keys", name);
-	stats_u64(stats, counts.keys_dropped, "probes.%s.keys_dropped", name);
-	stats_u64(stats, counts.run_ns, "probes.%s.run_ns", name);
-}
-
-void probes_print_stats(struct probes *probes, struct stats *stats)
-{
-	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-
-	probes_list(probes, names);
-	for (guint i = 0; i < names->len; i++) {
-		const char *name = g_ptr_array_index(names, i);
-		struct entry *entry = get(probes, name);
-
-		if (!entry)
-			continue;
-		print_one(stats, name, entry->probe);
-		put(probes, entry);
-	}
 }

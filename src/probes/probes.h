@@ -29,7 +29,11 @@ struct probes;
 struct probes_options {
 	struct probe_hooks hooks;
 	uint64_t memory_bytes;	     /* of the machine */
+	/* the last number that a program has: records name their program by it, so all sessions share it */
+	_Atomic uint32_t *serials;
 	uint32_t keys, string_bytes; /* 0: the defaults */
+	uint32_t pid;		     /* only this process is seen; 0: all */
+	bool as_json;		     /* answers, and what is printed */
 };
 
 struct probes *probes_create(const struct probes_options *options);
@@ -40,11 +44,12 @@ void probes_destroy(struct probes *probes);
 /* Whether a name is one that a program can have. */
 bool probes_is_name(const char *name);
 bool probes_has(struct probes *probes, const char *name);
+bool probes_exist(struct probes *probes); /* at least one */
 /* Appends the names, which are to be freed. */
 void probes_list(struct probes *probes, GPtrArray *names);
 
 /*
- * Sets a program to a text, and starts it, or carries out one of the words clear, off, on (*is_word).
+ * Sets a program to a text, and starts it, or carries out clear or a word of switch_word.h (*is_word).
  * Returns -EAGAIN if the text ends too early: more may make it whole. After another error the program
  * that was there goes on: -EINVAL, -EOPNOTSUPP, -ENOENT, -E2BIG, -ENOSPC (too many programs or probes),
  * -ENOMEM, -EPERM, with the sentence.
@@ -53,10 +58,16 @@ int probes_set(struct probes *probes, const char *name, const char *text, size_t
 	struct err *err);
 /* The text of a program is complete: runs what BEGIN says. */
 void probes_begin(struct probes *probes, const char *name);
+/* A program with libkprof has come: kp-probes attaches what wants its events. Any thread; never blocks. */
+void probes_look(struct probes *probes);
 /* Removes it; kp-probes detaches it. -ENOENT */
 int probes_remove(struct probes *probes, const char *name);
-/* Appends the answer, with these names of addresses. -ENOENT */
-int probes_print(struct probes *probes, const char *name, const struct value_names *names, GString *out);
+/* Appends the answer, with these names of addresses; pieces may be NULL. -ENOENT */
+int probes_print(struct probes *probes, const char *name, const struct value_names *names,
+	const struct answer_pieces *pieces, GString *out);
+
+/* Adds the maps of all programs. */
+void probes_add_metrics(struct probes *probes, const struct value_names *names, struct openmetrics *metrics);
 
 /* probes.NAME.{state,events,missed,filtered,keys,keys_dropped,run_ns} */
 void probes_print_stats(struct probes *probes, struct stats *stats);

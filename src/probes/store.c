@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The maps of one program in the kernel. */
-#include "probes/store.h"
+#include "probes/store_state.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,24 +11,14 @@
 #include "base/units.h"
 #include "bpf/map.h"
 
-/* A map up to this size has the memory of all keys from the start: a new key then takes the least time. */
+/*
+ * A map up to this size has the memory of all keys from the start: a new key then takes the least time. A
+ * larger one has it while the programs together have less than STORE_READY_MAX so. For others the kernel
+ * finds the memory of a new key while the program runs, which fails where many keys come at once.
+ */
 #define PREALLOC_MAX MIB
 /* What the kernel needs for a key besides its bytes, about. */
 #define KEY_OVERHEAD 64u
-
-/* Invariant, but what the maps hold. */
-struct store {
-	const struct ast *ast;
-	uint32_t keys;
-	uint32_t cpus, cpu_slots; /* that can ever be there; the same as a power of two */
-	uint64_t bytes;
-	int *maps;
-	struct layout_map *layouts;
-	int control_fd, counts_fd, zeros_fd, stacks_fd;
-	struct gen_control *control; /* shared with the programs */
-	struct gen_counts *counts;
-	size_t counts_bytes;
-};
 
 /* ---- creation ---------------------------------------------------------------------------------- */
 
@@ -54,7 +44,23 @@ static int lay_out(struct store *store, const struct ast_map *map, struct err *e
 			"@%s needs %u bytes for a key and %u for a value; the limits are %u and %u",
 			map->name, layout->key_bytes, layout->value_bytes, LAYOUT_KEY_MAX, LAYOUT_VALUE_MAX);
 	store->bytes += bytes_of(store, layout);
+	/* the map of stacks is one for all of them */
+	if (store_has_stacks(map) && !store->stack_bytes) {
+		store->stack_bytes = (uint64_t)store->keys * (sizeof(struct gen_stack) + KEY_OVERHEAD);
+		store->bytes += store->stack_bytes;
+	}
 	return 0;
+}
+
+/* Whether the memory of all keys is taken from the start; it is counted. */
+static bool is_ready(struct store *store, uint64_t bytes)
+{
+	if (bytes <= PREALLOC_MAX)
+		return true;
+	if (store->ready_bytes + bytes > store->ready_most)
+		return false;
+	store->ready_bytes += bytes;
+	return true;
 }
 
 static int create_map(struct store *store, const struct ast_map *map, struct err *err)
@@ -74,7 +80,7 @@ static int create_map(struct store *store, const struct ast_map *map, struct err
 	spec.value_bytes = layout->value_bytes;
 	if (is_keyed)
 		spec.entries = store->keys;
-	if (is_keyed && bytes_of(store, layout) > PREALLOC_MAX)
+	if (is_keyed && !is_ready(store, bytes_of(store, layout)))
 		spec.flags = BPF_F_NO_PREALLOC;
 	return map_create(&spec, &store->maps[map->number], err);
 }
@@ -119,15 +125,18 @@ static struct store *make(const struct ast *ast, const struct store_options *opt
 
 	store->ast = ast;
 	store->keys = options->keys ? options->keys : STORE_KEYS_DEFAULT;
+	store->ready_most = options->ready_most;
 	store->cpus = cpus > 0 ? (uint32_t)cpus : 1;
 	for (store->cpu_slots = 1; store->cpu_slots < store->cpus; store->cpu_slots *= 2)
 		;
+	store->bytes = LAYOUT_VALUE_MAX; /* of the value that is all zeros */
 	store->counts_bytes = (size_t)ast->unit_count * store->cpu_slots * sizeof(struct gen_counts);
 	store->maps = g_new(int, ast->map_count + 1);
 	for (uint32_t i = 0; i < ast->map_count; i++)
 		store->maps[i] = -1;
 	store->layouts = g_new0(struct layout_map, ast->map_count + 1);
 	store->control_fd = store->counts_fd = store->zeros_fd = store->stacks_fd = -1;
+	pthread_mutex_init(&store->sweeping, NULL);
 	return store;
 }
 
@@ -179,6 +188,7 @@ void store_destroy(struct store *store)
 	close_fd(store->counts_fd);
 	close_fd(store->zeros_fd);
 	close_fd(store->stacks_fd);
+	pthread_mutex_destroy(&store->sweeping);
 	g_free(store->maps);
 	g_free(store->layouts);
 	g_free(store);
@@ -187,6 +197,11 @@ void store_destroy(struct store *store)
 uint64_t store_bytes(const struct store *store)
 {
 	return store->bytes;
+}
+
+uint64_t store_ready_bytes(const struct store *store)
+{
+	return store->ready_bytes;
 }
 
 void store_fill(const struct store *store, struct gen_env *env)
@@ -231,6 +246,7 @@ void store_counts(const struct store *store, struct gen_counts *counts)
 		counts->filtered += atomic_plain_read_acquire(&one->filtered);
 		counts->dropped += atomic_plain_read_acquire(&one->dropped);
 		counts->lost += atomic_plain_read_acquire(&one->lost);
+		counts->busy += atomic_plain_read_acquire(&one->busy);
 	}
 }
 
@@ -321,8 +337,8 @@ static void free_entry(gpointer data)
 	g_free(entry->value);
 }
 
-/* Calls with each key. A key that goes meanwhile makes the walk begin again: keys are remembered. */
-static GPtrArray *read_keys(const struct store *store, const struct ast_map *map)
+/* A key that goes meanwhile makes the walk begin again: keys are remembered. */
+GPtrArray *store_keys(const struct store *store, const struct ast_map *map)
 {
 	const int fd = store->maps[map->number];
 	const uint32_t bytes = store->layouts[map->number].key_bytes;
@@ -350,7 +366,7 @@ GArray *store_read(const struct store *store, const struct ast_map *map)
 
 	g_array_set_clear_func(entries, free_entry);
 	if (map->key_count) {
-		g_autoptr(GPtrArray) keys = read_keys(store, map);
+		g_autoptr(GPtrArray) keys = store_keys(store, map);
 
 		for (guint i = 0; i < keys->len; i++)
 			add_entry(store, map, g_ptr_array_index(keys, i), raw, entries);
@@ -362,7 +378,7 @@ GArray *store_read(const struct store *store, const struct ast_map *map)
 
 uint32_t store_count_keys(const struct store *store, const struct ast_map *map)
 {
-	g_autoptr(GPtrArray) keys = map->key_count ? read_keys(store, map) : NULL;
+	g_autoptr(GPtrArray) keys = map->key_count ? store_keys(store, map) : NULL;
 
 	return keys ? keys->len : 0;
 }
@@ -377,7 +393,7 @@ void store_zero(struct store *store, const struct ast_map *map)
 	const uint32_t zero = 0;
 
 	if (map->key_count) {
-		g_autoptr(GPtrArray) keys = read_keys(store, map);
+		g_autoptr(GPtrArray) keys = store_keys(store, map);
 
 		for (guint i = 0; i < keys->len; i++)
 			map_update(fd, g_ptr_array_index(keys, i), zeros, BPF_EXIST);
@@ -391,23 +407,11 @@ void store_clear(struct store *store, const struct ast_map *map)
 	const int fd = store->maps[map->number];
 
 	if (map->key_count) {
-		g_autoptr(GPtrArray) keys = read_keys(store, map);
+		g_autoptr(GPtrArray) keys = store_keys(store, map);
 
 		for (guint i = 0; i < keys->len; i++)
 			map_delete(fd, g_ptr_array_index(keys, i));
 	} else {
 		store_zero(store, map);
 	}
-}
-
-uint32_t store_stack(const struct store *store, uint64_t hash, uint64_t *frames, uint32_t most)
-{
-	struct gen_stack stack;
-	uint32_t count;
-
-	if (map_lookup(store->stacks_fd, &hash, &stack))
-		return 0;
-	count = (uint32_t)MIN(stack.count, (uint64_t)MIN(most, AST_FRAMES_MAX));
-	memcpy(frames, stack.frames, count * sizeof(*frames));
-	return count;
 }

@@ -16,10 +16,16 @@
 struct store;
 
 #define STORE_KEYS_DEFAULT 4096u
+/* Reading a map of a million keys takes some seconds. */
+#define STORE_KEYS_MAX	   (1u << 20)
+
+/* What large maps of all programs take before they have keys, so that new keys find memory at once. */
+#define STORE_READY_MAX	   (8u << 20)
 
 struct store_options {
 	uint32_t keys;	     /* of each map, and stacks; 0: the default */
 	uint64_t bytes_most; /* that the maps may have together; 0: no limit */
+	uint64_t ready_most; /* that large maps may take before they have keys */
 };
 
 /*
@@ -32,6 +38,8 @@ int store_create(const struct ast *ast, const struct store_options *options, str
 void store_destroy(struct store *store);
 /* The bytes that the maps may come to have in the kernel. */
 uint64_t store_bytes(const struct store *store);
+/* What large maps have taken of `ready_most`. */
+uint64_t store_ready_bytes(const struct store *store);
 
 /* Sets the descriptors and layouts of what instructions refer to. */
 void store_fill(const struct store *store, struct gen_env *env);
@@ -62,6 +70,9 @@ uint32_t store_count_keys(const struct store *store, const struct ast_map *map);
 /* Removes all keys, or sets all values to 0. */
 void store_clear(struct store *store, const struct ast_map *map);
 void store_zero(struct store *store, const struct ast_map *map);
+
+/* Removes the stacks that no key and no value has any more, so that there is room for others. */
+void store_sweep(struct store *store);
 
 /* The frames of a stack, at most `most`; 0 if it is not there. */
 uint32_t store_stack(const struct store *store, uint64_t hash, uint64_t *frames, uint32_t most);

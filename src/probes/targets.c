@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fdio.h"
+#include "base/text.h"
 #include "bpf/types.h"
 #include "sys/tracefs.h"
 
@@ -31,31 +32,9 @@ bool targets_is_pattern(const char *text)
 	return text[strcspn(text, "*?")] != '\0';
 }
 
-/*
- * Iterative, so that no pattern takes exponential time: of several '*' only the last one is gone back
- * to.
- */
 bool targets_match(const char *pattern, const char *name)
 {
-	const char *star = NULL, *tried = NULL;
-
-	while (*name) {
-		if (*pattern == '*') {
-			star = pattern++;
-			tried = name;
-		} else if (*pattern == '?' || *pattern == *name) {
-			pattern++;
-			name++;
-		} else if (star) {
-			pattern = star + 1;
-			name = ++tried;
-		} else {
-			return false;
-		}
-	}
-	while (*pattern == '*')
-		pattern++;
-	return !*pattern;
+	return text_matches(pattern, name);
 }
 
 /* ---- opening ----------------------------------------------------------------------------------- */

@@ -4,10 +4,13 @@
 
 #include <arpa/inet.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <string.h>
 
 #include "probes/layout.h"
+#include "sys/users.h"
+
+/* Longer names are cut; useradd(8) makes none. */
+#define USER_NAME_BYTES 256
 
 static uint64_t word_at(const void *data, uint32_t index)
 {
@@ -68,6 +71,23 @@ static void print_stack(const struct ast_type *type, const void *data, const str
 	value_print_frames(frames, count, is_user, is_user ? (uint32_t)word_at(data, 1) : 0, names, out);
 }
 
+void value_print_folded(const struct ast_type *type, const void *data, const struct value_names *names,
+	GString *out)
+{
+	const bool is_user = type->kind == AST_USTACK;
+	const uint32_t pid = is_user ? (uint32_t)word_at(data, 1) : 0;
+	uint64_t frames[AST_FRAMES_MAX];
+	uint32_t count = 0;
+
+	if (names->stack)
+		count = names->stack(names->arg, word_at(data, 0), frames, AST_FRAMES_MAX);
+	for (uint32_t i = count; i; i--) {
+		print_address(frames[i - 1], is_user, pid, false, names, out);
+		if (i > 1)
+			g_string_append_c(out, ';');
+	}
+}
+
 static void print_inet(const char *data, GString *out)
 {
 	char text[INET6_ADDRSTRLEN] = "";
@@ -93,11 +113,10 @@ static void print_buffer(const char *data, uint32_t most, GString *out)
 
 static void print_user(uint64_t uid, GString *out)
 {
-	struct passwd entry, *found = NULL;
-	char text[1024];
+	char name[USER_NAME_BYTES];
 
-	if (!getpwuid_r((uid_t)uid, &entry, text, sizeof(text), &found) && found)
-		g_string_append(out, found->pw_name);
+	if (users_name(NULL, (uid_t)uid, name, sizeof(name)))
+		g_string_append(out, name);
 	else
 		g_string_append_printf(out, "%" PRIu64, uid);
 }
@@ -171,4 +190,50 @@ void value_print(const struct ast_type *type, const void *data, const struct val
 		else
 			g_string_append_printf(out, "%" PRId64, (int64_t)word_at(data, 0));
 	}
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------- */
+
+void value_json_string(const char *text, size_t bytes, GString *out)
+{
+	g_autofree char *valid = g_utf8_make_valid(text, (gssize)bytes);
+
+	g_string_append_c(out, '"');
+	for (const char *at = valid; *at; at++) {
+		if (*at == '\n')
+			g_string_append(out, "\\n");
+		else if (*at == '"' || *at == '\\')
+			g_string_append_printf(out, "\\%c", *at);
+		else if ((unsigned char)*at < 32 || *at == 127)
+			g_string_append_printf(out, "\\u%04x", (unsigned char)*at);
+		else
+			g_string_append_c(out, *at);
+	}
+	g_string_append_c(out, '"');
+}
+
+void value_json(const struct ast_type *type, const void *data, const struct value_names *names, GString *out)
+{
+	g_autoptr(GString) text = NULL;
+	const char *part = data;
+
+	if (type->kind == AST_TUPLE) {
+		for (uint32_t i = 0; i < type->count; i++) {
+			g_string_append(out, i ? "," : "[");
+			value_json(&type->parts[i], part, names, out);
+			part += layout_bytes(&type->parts[i]);
+		}
+		g_string_append_c(out, ']');
+		return;
+	}
+	if (type->kind == AST_INTEGER || type->kind == AST_NONE) {
+		value_print(type, data, names, out);
+		return;
+	}
+	text = g_string_new(NULL);
+	if (type->kind == AST_STRING)
+		value_print_string(data, layout_bytes(type), text);
+	else
+		value_print(type, data, names, text);
+	value_json_string(text->str, text->len, out);
 }

@@ -28,6 +28,13 @@ void value_print(const struct ast_type *type, const void *data, const struct val
 /* Frames, one a line, each with a newline before it and four blanks, and a newline behind the last. */
 void value_print_frames(const uint64_t *frames, uint32_t count, bool is_user, uint32_t pid,
 	const struct value_names *names, GString *out);
+/* A text in quotes, as JSON; what is no UTF-8 becomes U+FFFD. */
+void value_json_string(const char *text, size_t bytes, GString *out);
+/* A value as JSON: a number, an array for a tuple, or the text of value_print(). */
+void value_json(const struct ast_type *type, const void *data, const struct value_names *names, GString *out);
+/* The frames of a KSTACK or USTACK in one line: the outermost first, ';' between them, without offsets. */
+void value_print_folded(const struct ast_type *type, const void *data, const struct value_names *names,
+	GString *out);
 /* The text of a string's bytes, up to its NUL. */
 void value_print_string(const char *data, uint32_t bytes, GString *out);
 

@@ -14,6 +14,7 @@
 struct catalog_name {
 	char *label;	       /* i; the key */
 	_Atomic bool on;       /* a */
+	_Atomic uint32_t probes; /* a: programs of probes/ that want it */
 	bool seen;	       /* m: a producer has had it */
 	unsigned int events;   /* m: catalog_entry.name that point here */
 	struct catalog_entry *current; /* m: the event that the name means; NULL if there is none yet */
@@ -148,7 +149,7 @@ static struct catalog_name *get_name(struct catalog *catalog, const char *label)
 /* Frees a name that has neither events nor a setting; under the mutex. */
 static void drop_name(struct catalog *catalog, struct catalog_name *name)
 {
-	if (name->events || is_setting(catalog, name))
+	if (name->events || is_setting(catalog, name) || atomic_read_relaxed(&name->probes))
 		return;
 	g_hash_table_remove(catalog->names, name->label);
 	free_name(name);
@@ -439,7 +440,7 @@ void catalog_set_all(struct catalog *catalog, enum switch_word to)
 		struct catalog_name *name = value;
 
 		atomic_write_relaxed(&name->on, on);
-		if (!name->events) {
+		if (!name->events && !atomic_read_relaxed(&name->probes)) {
 			g_hash_table_iter_remove(&iter);
 			free_name(name);
 		}
@@ -486,6 +487,42 @@ int catalog_set(struct catalog *catalog, const char *label, enum switch_word to)
 	if (!ret)
 		notify_changed(catalog);
 	return ret;
+}
+
+/* ---- probes ---------------------------------------------------------------------------------- */
+
+int catalog_probe(struct catalog *catalog, const char *label, int more)
+{
+	struct catalog_name *name;
+
+	if (!catalog_is_label(label))
+		return -EINVAL;
+	pthread_mutex_lock(&catalog->mutex);
+	name = get_name(catalog, label);
+	atomic_write_relaxed(&name->probes, atomic_read_relaxed(&name->probes) + (uint32_t)more);
+	drop_name(catalog, name);
+	pthread_mutex_unlock(&catalog->mutex);
+	notify_changed(catalog);
+	return 0;
+}
+
+bool catalog_is_probed(const struct catalog_event *event)
+{
+	const struct catalog_entry *e = (const struct catalog_entry *)event;
+
+	return e->name && atomic_read_relaxed(&e->name->probes);
+}
+
+char *catalog_format(struct catalog *catalog, const char *label)
+{
+	const struct catalog_name *name;
+	char *format;
+
+	pthread_mutex_lock(&catalog->mutex);
+	name = g_hash_table_lookup(catalog->names, label);
+	format = name && name->current ? g_strdup(name->current->public.format) : NULL;
+	pthread_mutex_unlock(&catalog->mutex);
+	return format;
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */

@@ -87,6 +87,19 @@ bool catalog_is_on(struct catalog *catalog, const struct catalog_event *event);
 /* The same for kprof_printf, which has no event. kind: KPROF_KIND_PRINTF, KPROF_KIND_PRINTX. */
 bool catalog_text_is_on(struct catalog *catalog, uint8_t kind);
 
+/*
+ * Programs of probes/ that want events of this name, also of producers to come: `more` is 1, or -1 for one
+ * that wants it no more. Returns -EINVAL if it is not provider:name.
+ */
+int catalog_probe(struct catalog *catalog, const char *label, int more);
+/* Whether one of them wants it, whatever its switch. */
+bool catalog_is_probed(const struct catalog_event *event);
+/*
+ * The format of the event that a name means: of one that a producer has, or has had and to which a pool
+ * refers; to be freed. NULL if there is none.
+ */
+char *catalog_format(struct catalog *catalog, const char *label);
+
 /* The master switch. */
 bool catalog_enabled(struct catalog *catalog);
 void catalog_set_enabled(struct catalog *catalog, enum switch_word to);

@@ -49,7 +49,8 @@ void connection_fini(struct connection *connection)
 		connection->producer = NULL;
 	}
 	g_free(connection->sent);
-	connection->sent = NULL;
+	g_free(connection->probed);
+	connection->sent = connection->probed = NULL;
 }
 
 /* EVENTS had this id: a SWITCH for it is due. */
@@ -59,13 +60,18 @@ static void expect_answer(struct connection *connection, uint32_t id)
 		uint32_t ids = MIN((id / PRODUCER_BLOCK + 1) * PRODUCER_BLOCK, KPROF_ID_LIMIT);
 
 		connection->sent = g_realloc(connection->sent, ids);
+		connection->probed = g_realloc(connection->probed, ids);
 		memset(connection->sent + connection->ids, SENT_UNDEFINED, ids - connection->ids);
+		memset(connection->probed + connection->ids, 0, ids - connection->ids);
+		if (connection->scan_probes == connection->ids)
+			connection->scan_probes = ids;
 		if (connection->scan == connection->ids)
 			connection->scan = ids; /* nothing to send stays nothing to send */
 		connection->ids = ids;
 	}
 	connection->sent[id] = SENT_NOTHING;
 	connection->scan = MIN(connection->scan, id);
+	connection->scan_probes = MIN(connection->scan_probes, id);
 }
 
 /* ---- HELLO ----------------------------------------------------------------------------------- */
@@ -232,8 +238,10 @@ static int take_gone(struct connection *connection, const char *data, size_t byt
 
 		memcpy(&id, data + sizeof(head) + i * sizeof(id), sizeof(id));
 		producer_undefine(connection->producer, id);
-		if (id >= KPROF_ID_FIRST && id < connection->ids)
+		if (id >= KPROF_ID_FIRST && id < connection->ids) {
 			connection->sent[id] = SENT_UNDEFINED; /* until another EVENTS has it */
+			connection->probed[id] = 0;
+		}
 	}
 	return 0;
 }
@@ -249,6 +257,18 @@ static int take_synced(
 	if (answer.number <= connection->sync_answered || answer.number > connection->sync_sent)
 		return err_set(err, EPROTO, "a SYNCED whose number no SYNC had");
 	connection->sync_answered = answer.number;
+	return 0;
+}
+
+static int take_file(struct connection *connection, const char *data, size_t bytes, struct err *err)
+{
+	const char *path = data + sizeof(struct kprof_packet_file);
+	const size_t length = bytes - sizeof(struct kprof_packet_file);
+
+	if (bytes <= sizeof(struct kprof_packet_file) || length > KPROF_FILE_MAX || path[0] != '/' ||
+		memchr(path, '\0', length))
+		return err_set(err, EPROTO, "a FILE that is no absolute path");
+	producer_set_file(connection->producer, path, length);
 	return 0;
 }
 
@@ -294,10 +314,12 @@ int connection_take(
 	if (head.type == KPROF_PACKET_MARK)
 		return take_mark(connection, data, bytes, err);
 	if (head.type != KPROF_PACKET_EVENTS && head.type != KPROF_PACKET_GONE &&
-		head.type != KPROF_PACKET_SYNCED)
+		head.type != KPROF_PACKET_SYNCED && head.type != KPROF_PACKET_FILE)
 		return 0; /* of a newer version of libkprof */
 	if (!connection->producer)
 		return err_set(err, EPROTO, "a packet before HELLO");
+	if (head.type == KPROF_PACKET_FILE)
+		return take_file(connection, data, bytes, err);
 	if (head.type == KPROF_PACKET_EVENTS)
 		return take_events(connection, data, bytes, err);
 	if (head.type == KPROF_PACKET_SYNCED)
@@ -309,7 +331,7 @@ int connection_take(
 
 void connection_rescan(struct connection *connection)
 {
-	connection->scan = 0;
+	connection->scan = connection->scan_probes = 0;
 }
 
 void connection_skip_rounds(struct connection *connection, uint64_t newest)
@@ -329,33 +351,41 @@ bool connection_is_synced(const struct connection *connection)
 	return connection->sync_answered == connection->sync_wanted;
 }
 
-static bool differs(const struct connection *connection, uint32_t id)
+static bool value_of(const struct connection *connection, uint32_t type, uint32_t id)
 {
-	return connection->sent[id] != SENT_UNDEFINED &&
-		connection->sent[id] != producer_is_on(connection->producer, (uint16_t)id);
+	return type == KPROF_PACKET_PROBE ? producer_is_probed(connection->producer, (uint16_t)id) :
+					    producer_is_on(connection->producer, (uint16_t)id);
+}
+
+static bool differs(const struct connection *connection, uint32_t type, uint32_t id)
+{
+	const uint8_t *sent = type == KPROF_PACKET_PROBE ? connection->probed : connection->sent;
+
+	return connection->sent[id] != SENT_UNDEFINED && sent[id] != value_of(connection, type, id);
 }
 
 /*
- * SWITCH from the first id that differs, as long as ids are defined and the next one that differs
+ * SWITCH, or PROBE, from the first id that differs, as long as ids are defined and the next one that differs
  * is within GAP.
  */
-static size_t make_switch(struct connection *connection, char *packet)
+static size_t make_switch(struct connection *connection, uint32_t type, char *packet)
 {
-	struct kprof_packet_switch head = { .head = { KPROF_PACKET_SWITCH, 0 } };
+	struct kprof_packet_switch head = { .head = { type, 0 } };
+	uint32_t *scan = type == KPROF_PACKET_PROBE ? &connection->scan_probes : &connection->scan;
 	char *values = packet + sizeof(head);
-	uint32_t id = connection->scan, end;
+	uint32_t id = *scan, end;
 
-	while (id < connection->ids && !differs(connection, id))
+	while (id < connection->ids && !differs(connection, type, id))
 		id++;
-	connection->scan = id;
+	*scan = id;
 	if (id == connection->ids)
 		return 0;
 	head.first = end = id;
 	for (; id < connection->ids && id < end + GAP && connection->sent[id] != SENT_UNDEFINED;
 		id++) {
-		if (differs(connection, id))
+		if (differs(connection, type, id))
 			end = id + 1;
-		values[id - head.first] = producer_is_on(connection->producer, (uint16_t)id);
+		values[id - head.first] = value_of(connection, type, id);
 	}
 	head.count = end - head.first;
 	head.head.bytes = (uint32_t)sizeof(head) + head.count;
@@ -423,7 +453,9 @@ size_t connection_next(struct connection *connection, char *packet)
 		return 0;
 	bytes = make_clear(connection, packet);
 	if (!bytes)
-		bytes = make_switch(connection, packet);
+		bytes = make_switch(connection, KPROF_PACKET_SWITCH, packet);
+	if (!bytes)
+		bytes = make_switch(connection, KPROF_PACKET_PROBE, packet);
 	return bytes ? bytes : make_sync(connection, packet);
 }
 
@@ -432,6 +464,7 @@ void connection_sent(struct connection *connection, const char *packet)
 	struct kprof_packet_switch head;
 	struct kprof_packet_clear clear;
 	struct kprof_packet_sync sync;
+	bool is_probe;
 
 	memcpy(&head.head, packet, sizeof(head.head));
 	if (head.head.type == KPROF_PACKET_WELCOME) {
@@ -455,7 +488,8 @@ void connection_sent(struct connection *connection, const char *packet)
 		return;
 	}
 	memcpy(&head, packet, sizeof(head));
-	for (uint32_t i = 0; i < head.count; i++)
-		connection->sent[head.first + i] = (uint8_t)packet[sizeof(head) + i];
-	connection->scan = head.first + head.count;
+	is_probe = head.head.type == KPROF_PACKET_PROBE;
+	memcpy((is_probe ? connection->probed : connection->sent) + head.first, packet + sizeof(head),
+		head.count);
+	*(is_probe ? &connection->scan_probes : &connection->scan) = head.first + head.count;
 }

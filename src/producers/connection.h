@@ -44,8 +44,9 @@ struct connection {
 	char program[KPROF_PROGRAM_MAX + 1]; /* as in HELLO; "?" before */
 	struct producer *producer; /* a reference; NULL before HELLO */
 	uint8_t *sent;		   /* what was sent of each id below `ids`: see connection.c */
+	uint8_t *probed;	   /* the same for PROBE: 0 until 1 was sent */
 	uint32_t ids;
-	uint32_t scan;		   /* ids from here on may have a switch to send; ids: none */
+	uint32_t scan, scan_probes; /* ids from here on may have a SWITCH, a PROBE to send; ids: none */
 	bool welcome;		   /* WELCOME is to be sent */
 	bool marked;		   /* MARKED with mark_error is to be sent */
 	int mark_error;		   /* 0 or -errno */

@@ -3,14 +3,12 @@
 #include "producers/listener_state.h"
 
 #include <errno.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/reserve.h"
+#include "base/trim.h"
 #include "base/units.h"
 #include "sys/clock.h"
 #include "producers/closing.h"
@@ -153,11 +151,9 @@ void listener_drop(struct listener *listener, struct listener_peer *peer)
 	peer->fd = -1;
 	g_queue_push_tail_link(&listener->dropped, &peer->link);
 	set_paused(listener, false); /* a descriptor is free again */
-#ifdef __GLIBC__
 	/* memory of thousands of events, which the C library would keep */
 	if (!listener->all.length)
-		malloc_trim(0);
-#endif
+		trim_memory();
 }
 
 void listener_detach(struct listener *listener, struct listener_peer *peer, const char *reason)

@@ -63,6 +63,7 @@ struct producer {
 	char program[KPROF_PROGRAM_MAX];	/* i: as in HELLO, made printable */
 	struct ring_reader reader;		/* i: with its own descriptor */
 	_Atomic bool ended;			/* a: its pool is not written any more */
+	char *_Atomic file; /* a: with libkprof's code, as it sees it; NULL until it said it; then it stays */
 	struct producer_event texts[KPROF_ID_FIRST]; /* i: ids 0 and 1 */
 	/* a: NULL, or PRODUCER_BLOCK pointers that stay; each a: NULL, or an event that stays */
 	struct producer_event *_Atomic *_Atomic blocks[KPROF_ID_LIMIT / PRODUCER_BLOCK];
@@ -87,6 +88,8 @@ const struct producer_event *producer_event(const struct producer *producer, uin
  * any thread.
  */
 GPtrArray *producers_all(struct producers *producers);
+/* Adds "provider:name" of each span that programs of this user have, once, sorted. From any thread. */
+void producers_list_spans(struct producers *producers, uid_t uid, GPtrArray *labels);
 
 /*
  * Returns the time of the last clear of the trace, CLOCK_MONOTONIC ns, or 0 if there was none. No
@@ -176,6 +179,12 @@ int producer_define(struct producer *producer, uint16_t id, uint8_t kind, const 
 void producer_undefine(struct producer *producer, uint16_t id);
 /* Returns whether the producer should write this event. */
 bool producer_is_on(const struct producer *producer, uint16_t id);
+/* Returns whether a program of probes/ wants it. */
+bool producer_is_probed(const struct producer *producer, uint16_t id);
+/* Its file; further ones are not taken. */
+void producer_set_file(struct producer *producer, const char *path, size_t bytes);
+/* Sets what is called in the listener's thread when a producer said its file: before the listener is made. */
+void producers_on_file(struct producers *producers, void (*on_file)(void *arg), void *arg);
 
 /*
  * Called when the producer, or its connection, has ended. A second call does nothing. lives_on says

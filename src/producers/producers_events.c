@@ -34,6 +34,7 @@ const struct producer_event *producer_event(const struct producer *producer, uin
 
 void producers_free_events(struct producer *producer)
 {
+	g_free(atomic_read_relaxed(&producer->file)); /* the same */
 	for (size_t b = 0; b < G_N_ELEMENTS(producer->blocks); b++) {
 		/* relaxed, both: no other reference is left */
 		struct producer_event *_Atomic *block = atomic_read_relaxed(&producer->blocks[b]);
@@ -223,6 +224,66 @@ void producer_undefine(struct producer *producer, uint16_t id)
 		return;
 	event->held = false;
 	catalog_leave(producer->producers->catalog, event->event);
+}
+
+static void add_spans(const struct producer *producer, GHashTable *labels)
+{
+	for (uint16_t id = KPROF_ID_FIRST; id < KPROF_ID_LIMIT; id++) {
+		const struct producer_event *event = find_event(producer, id);
+
+		if (event && event->kind == KPROF_KIND_SPAN && !g_hash_table_contains(labels, event->label))
+			g_hash_table_add(labels, g_strdup(event->label));
+	}
+}
+
+static gint compare_labels(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void producers_list_spans(struct producers *producers, uid_t uid, GPtrArray *labels)
+{
+	GHashTable *found = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, NULL);
+	g_autoptr(GPtrArray) all = producers_all(producers);
+	GHashTableIter iter;
+	gpointer label;
+
+	for (guint i = 0; i < all->len; i++) {
+		const struct producer *producer = g_ptr_array_index(all, i);
+
+		if (producer->uid == uid)
+			add_spans(producer, found);
+	}
+	g_hash_table_iter_init(&iter, found);
+	while (g_hash_table_iter_next(&iter, &label, NULL))
+		g_ptr_array_add(labels, label);
+	g_hash_table_destroy(found);
+	g_ptr_array_sort(labels, compare_labels);
+}
+
+void producer_set_file(struct producer *producer, const char *path, size_t bytes)
+{
+	struct producers *producers = producer->producers;
+
+	/* relaxed: this thread alone writes it */
+	if (atomic_read_relaxed(&producer->file))
+		return;
+	atomic_write_release(&producer->file, g_strndup(path, bytes));
+	if (producers->on_file)
+		producers->on_file(producers->on_file_arg);
+}
+
+void producers_on_file(struct producers *producers, void (*on_file)(void *arg), void *arg)
+{
+	producers->on_file = on_file;
+	producers->on_file_arg = arg;
+}
+
+bool producer_is_probed(const struct producer *producer, uint16_t id)
+{
+	const struct producer_event *event = producer_event(producer, id);
+
+	return event && event->held && event->event && catalog_is_probed(event->event);
 }
 
 bool producer_is_on(const struct producer *producer, uint16_t id)

@@ -76,6 +76,8 @@ struct producers {
 	uint64_t refused, corrupt;	/* o */
 	void (*on_corrupt)(void *arg);	/* o: or NULL; must not take a lock */
 	void *on_corrupt_arg;		/* o */
+	void (*on_file)(void *arg);	/* i, from before the listener: or NULL */
+	void *on_file_arg;		/* i */
 	struct producer_stats gone;		/* o: of pools that were closed; held is 0 */
 	_Atomic uint64_t cleared_ns;	/* written under the lock */
 };

@@ -24,33 +24,52 @@
 /* Room for one LOST record. */
 #define LOST_BYTES 25
 
-int capture_create(uint64_t limit_bytes, struct capture **out)
+int capture_create_in(struct capture_pool *pool, uint64_t limit_bytes, struct capture **out)
 {
 	struct capture *c = g_new0(struct capture, 1);
 
 	pthread_mutex_init(&c->lock, NULL);
+	c->pool = capture_pool_ref(pool);
 	c->limit = limit_bytes;
 	c->next_seq = 1;
+	c->packs = true;
+	capture_init_files(c);
 	*out = c;
 	return 0;
 }
 
+int capture_create(uint64_t limit_bytes, struct capture **out)
+{
+	struct capture_pool *pool = capture_pool_create(NULL);
+	int ret = capture_create_in(pool, limit_bytes, out);
+
+	capture_pool_unref(pool);
+	return ret;
+}
+
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-static struct capture_block *get_block(struct capture *c)
+struct capture_block *capture_create_block(struct capture_memory *memory, uint64_t seq)
 {
-	struct capture_block *b = capture_pool_get(&c->pool, c->limit);
+	struct capture_block *b = g_new0(struct capture_block, 1);
 
-	if (!b)
-		return NULL;
-	b->seq = c->next_seq++;
-	b->used = 0;
-	b->counts = (struct record_counts){ 0 };
+	b->memory = memory;
+	b->data = memory ? memory->data : NULL;
+	b->seq = seq;
 	b->first_ns = UINT64_MAX;
-	b->read_upto = 0;
+	b->record = -1;
 	b->held = true;
-	b->overwritten = false;
 	return b;
+}
+
+/* `last`: what is kept in reserve may be used. */
+static struct capture_block *get_block(struct capture *c, bool last)
+{
+	struct capture_memory *memory = capture_pool_get(c->pool, c->limit);
+
+	if (!memory && last)
+		memory = g_steal_pointer(&c->reserve);
+	return memory ? capture_create_block(memory, c->next_seq++) : NULL;
 }
 
 /* An overwritten block that no reader holds any more: what was not read until now is lost. */
@@ -62,7 +81,7 @@ static void lose_rest(struct capture *c, const struct capture_block *b)
 	if (b->read_upto == b->used || b->seq < c->cleared_seq)
 		return;
 	tally_init(&lost);
-	record_tally(b->data + b->read_upto, b->used - b->read_upto, KPROF_LOST_OVERWRITE, &lost);
+	capture_tally_block(b, b->read_upto, &lost);
 	tally_merge(&c->overwritten, &lost);
 	for (i = 0; i < lost.count; i++)
 		if (lost.rows[i].reason == KPROF_LOST_OVERWRITE)
@@ -80,7 +99,10 @@ static void recycle_block(struct capture *c, struct capture_block *b)
 		return;
 	if (b->overwritten)
 		lose_rest(c, b);
-	capture_pool_put(&c->pool, b, c->keep_spare);
+	if (b->memory)
+		capture_pool_put(c->pool, b->memory, c->keep_spare);
+	capture_free_packed(c, b, false);
+	g_free(b);
 }
 
 void capture_unpin(struct capture *c, struct capture_block *b)
@@ -97,18 +119,42 @@ static void unlink_head(struct capture *c)
 	if (!c->head)
 		c->tail = NULL;
 	c->stats.held_bytes -= b->used;
+	capture_uncount_block(c, b);
+	if (c->unpacked == b)
+		c->unpacked = b->next;
+	if (c->filled == b)
+		c->filled = NULL;
+	capture_unindex_block(c, b);
 	b->next = NULL;
 	b->held = false;
 	recycle_block(c, b);
+}
+
+/* The memory of the oldest block is in a file that stays: it is not given back. */
+static void leave_head(struct capture *c)
+{
+	struct capture_block *b = c->head;
+
+	c->head = b->next;
+	capture_free_packed(c, b, true);
+	g_free(b);
 }
 
 void capture_destroy(struct capture *c)
 {
 	if (!c)
 		return;
+	if (c->reserve)
+		capture_pool_put(c->pool, c->reserve, false);
+	capture_write_newest(c);
+	while (c->head && c->index)
+		leave_head(c);
+	disk_index_close(c->index);
+	capture_close_files(c);
 	while (c->head)
 		unlink_head(c);
-	capture_pool_trim(&c->pool);
+	capture_free_packer(c);
+	capture_pool_unref(c->pool);
 	tally_fini(&c->pending);
 	tally_fini(&c->overwritten);
 	tally_fini(&c->totals);
@@ -158,7 +204,7 @@ static void overwrite_head(struct capture *c)
 	struct tally lost;
 
 	tally_init(&lost);
-	record_tally(b->data, b->used, KPROF_LOST_OVERWRITE, &lost);
+	capture_tally_block(b, 0, &lost);
 	b->overwritten = true;
 	b->pins++; /* a reader that leaves it must not free it before it is unlinked */
 	for (pos = c->positions; pos; pos = pos->next) {
@@ -174,47 +220,71 @@ static void overwrite_head(struct capture *c)
 	capture_unpin(c, b);
 }
 
+/* Frees the oldest block, which there must be, if its records were read or may be overwritten. */
+static bool free_head(struct capture *c)
+{
+	if (head_is_spent(c))
+		unlink_head(c);
+	else if (c->overwrite)
+		overwrite_head(c);
+	else
+		return false;
+	return true;
+}
+
 static bool make_room(struct capture *c, size_t bytes, uint64_t beside)
 {
-	while (c->stats.held_bytes + beside + bytes > c->limit) {
+	while (c->memory_bytes + beside + bytes > c->limit) {
 		if (!c->head)
 			/* the other state (`beside`) is freed with the blocks */
 			return bytes <= c->limit;
-		if (head_is_spent(c))
-			unlink_head(c);
-		else if (c->overwrite)
-			overwrite_head(c);
-		else
+		if (!free_head(c))
 			return false;
 	}
 	return true;
 }
 
+/* There is no memory for another block, but that of the oldest ones may do. */
+static bool make_block_free(struct capture *c)
+{
+	return c->head && c->head != c->tail && free_head(c);
+}
+
 /* Whether data is the run that is being written in place behind the records of b. */
 static bool is_in_place(const struct capture_block *b, const uint8_t *data)
 {
-	return data == b->data + b->used;
+	return b->data && data == b->data + b->used;
 }
 
 /* Appends records; the caller has made room as far as the limit allows. */
 static bool store(struct capture *c, const uint8_t *data, size_t len,
-	const struct record_counts *counts)
+	const struct record_counts *counts, bool last)
 {
 	struct capture_block *b = c->tail;
 	uint64_t first_ns;
 
 	/* behind a run that is being written in place nothing may be appended */
-	if (!b || CAPTURE_BLOCK_BYTES - b->used < len || (b == c->reserved && !is_in_place(b, data))) {
-		b = get_block(c);
+	if (!b || b->shared || CAPTURE_BLOCK_BYTES - b->used < len ||
+		(b == c->reserved && !is_in_place(b, data))) {
+		while (!(b = get_block(c, false)) && make_block_free(c))
+			;
+		if (!b && last)
+			b = get_block(c, true);
 		if (!b)
 			return false;
 		if (c->tail) {
+			capture_write_filled(c);
 			c->tail->next = b;
+			c->filled = c->tail;
+			if (!capture_can_pack(c)) /* else it is written when it is packed */
+				capture_write_filled(c);
 			c->stats.filled++;
 		} else {
 			c->head = b;
 		}
 		c->tail = b;
+		if (!c->unpacked)
+			c->unpacked = b;
 	}
 	if (!is_in_place(b, data))
 		memcpy(b->data + b->used, data, len);
@@ -225,6 +295,7 @@ static bool store(struct capture *c, const uint8_t *data, size_t len,
 		b->first_ns = MIN(b->first_ns, first_ns);
 	b->stored_ns = clock_monotonic_ns();
 	c->stats.held_bytes += len;
+	c->memory_bytes += len;
 	c->stats.written_bytes += len;
 	return true;
 }
@@ -249,7 +320,7 @@ static void settle_locked(struct capture *c, bool force)
 				break;
 		}
 		record_count(buf.data, buf.used, &counts);
-		if ((!make_room(c, buf.used, 0) && !force) || !store(c, buf.data, buf.used, &counts))
+		if ((!make_room(c, buf.used, 0) && !force) || !store(c, buf.data, buf.used, &counts, force))
 			return; /* all rows stay: a later call encodes them again */
 		memmove(c->pending.rows, c->pending.rows + i,
 			(c->pending.count - i) * sizeof(c->pending.rows[0]));
@@ -265,8 +336,9 @@ uint8_t *capture_reserve(struct capture *c, size_t *size)
 
 	pthread_mutex_lock(&c->lock);
 	b = c->tail;
-	if (b && !c->reserved && CAPTURE_BLOCK_BYTES - b->used >= RESERVE_MIN) {
+	if (b && !b->shared && !c->reserved && CAPTURE_BLOCK_BYTES - b->used >= RESERVE_MIN) {
 		c->reserved = b;
+		b->data_users++;
 		b->pins++;
 		place = b->data + b->used;
 		*size = CAPTURE_BLOCK_BYTES - b->used;
@@ -282,6 +354,8 @@ static void release_locked(struct capture *c)
 	if (!b)
 		return;
 	c->reserved = NULL;
+	b->data_users--;
+	capture_release_data(c, b);
 	capture_unpin(c, b);
 }
 
@@ -296,21 +370,24 @@ bool capture_append(struct capture *c, const uint8_t *run, size_t len, const str
 	uint64_t beside)
 {
 	struct record_counts counts = { 0 };
-	bool stored = false, in_place;
+	bool stored = false, in_place, can_pack;
 
-	if (samples)
-		counts.samples = tally_total(samples);
-	else
+	if (samples) {
+		counts.samples = tally_sum(samples, CAPTURE_RECEIVED);
+		counts.lost = tally_total(samples) - counts.samples;
+	} else {
 		record_count(run, len, &counts);
+	}
 	pthread_mutex_lock(&c->lock);
 	in_place = c->reserved && is_in_place(c->reserved, run);
 	if (samples)
 		tally_merge(&c->totals, samples);
 	else
 		record_tally(run, len, CAPTURE_RECEIVED, &c->totals);
+	c->beside = beside;
 	if (make_room(c, len + c->pending.count * LOST_BYTES, beside)) {
 		settle_locked(c, false);
-		stored = tally_empty(&c->pending) && store(c, run, len, &counts);
+		stored = tally_empty(&c->pending) && store(c, run, len, &counts, false);
 	}
 	if (stored) {
 		c->runs++;
@@ -327,7 +404,10 @@ bool capture_append(struct capture *c, const uint8_t *run, size_t len, const str
 	}
 	if (in_place)
 		release_locked(c);
+	can_pack = capture_can_pack(c);
 	pthread_mutex_unlock(&c->lock);
+	if (can_pack)
+		capture_pack(c);
 	return stored;
 }
 
@@ -356,6 +436,9 @@ void capture_clear(struct capture *c)
 	c->keep_spare = true;
 	while (c->head)
 		unlink_head(c);
+	capture_close_files(c); /* which may be removed */
+	if (c->index && !c->reserve)
+		c->reserve = capture_pool_get(c->pool, c->limit);
 	c->keep_spare = false;
 	c->cleared_seq = c->next_seq;
 	for (pos = c->positions; pos; pos = pos->next) {
@@ -377,7 +460,9 @@ void capture_clear(struct capture *c)
 void capture_trim(struct capture *c)
 {
 	pthread_mutex_lock(&c->lock);
-	capture_pool_trim(&c->pool);
+	if (!c->head)
+		capture_free_packer(c);
+	capture_pool_trim(c->pool);
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -386,7 +471,7 @@ bool capture_has_spare(struct capture *c)
 	bool has;
 
 	pthread_mutex_lock(&c->lock);
-	has = c->pool.spare > 0;
+	has = capture_pool_has_spare(c->pool);
 	pthread_mutex_unlock(&c->lock);
 	return has;
 }
@@ -403,6 +488,13 @@ void capture_set_overwrite(struct capture *c, bool overwrite)
 {
 	pthread_mutex_lock(&c->lock);
 	c->overwrite = overwrite;
+	pthread_mutex_unlock(&c->lock);
+}
+
+void capture_set_packing(struct capture *c, bool packs)
+{
+	pthread_mutex_lock(&c->lock);
+	c->packs = packs;
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -448,12 +540,23 @@ uint64_t capture_held_bytes(struct capture *c)
 	return bytes;
 }
 
+uint64_t capture_memory_bytes(struct capture *c)
+{
+	uint64_t bytes;
+
+	pthread_mutex_lock(&c->lock);
+	bytes = c->memory_bytes;
+	pthread_mutex_unlock(&c->lock);
+	return bytes;
+}
+
 void capture_get_stats(struct capture *c, struct capture_stats *stats)
 {
 	const struct capture_pos *pos;
 
 	pthread_mutex_lock(&c->lock);
 	*stats = c->stats;
+	stats->memory_bytes = c->memory_bytes;
 	stats->readers = 0;
 	for (pos = c->positions; pos; pos = pos->next)
 		stats->readers++;
@@ -463,6 +566,7 @@ void capture_get_stats(struct capture *c, struct capture_stats *stats)
 void capture_get_totals(struct capture *c, struct tally *totals)
 {
 	pthread_mutex_lock(&c->lock);
+	capture_write_newest(c);
 	tally_merge(totals, &c->totals);
 	pthread_mutex_unlock(&c->lock);
 }

@@ -28,7 +28,7 @@ void capture_cut_rest(struct capture *c, struct capture_pos *pos)
 		return;
 	from = pos->offset + pos->partial_left;
 	if (from < b->used)
-		record_tally(b->data + from, b->used - from, KPROF_LOST_OVERWRITE, &pos->missed);
+		capture_tally_block(b, from, &pos->missed);
 	pos->next_seq = b->seq + 1;
 	pos->cleared = true;
 	if (!pos->partial_left)
@@ -54,6 +54,7 @@ void capture_detach(struct capture *c, struct capture_pos *pos)
 	pthread_mutex_lock(&c->lock);
 	if (pos->block)
 		capture_unpin(c, pos->block);
+	capture_drop_unpacked(c, pos, 0, 0);
 	if (pos->prev)
 		pos->prev->next = pos->next;
 	else
@@ -204,7 +205,8 @@ static size_t take_records(struct capture_pos *pos, const uint8_t *data, size_t 
 		n = MIN(pos->partial_left, want);
 		pos->pin_partial = pos->partial_left - n;
 		pos->pin_boundary = pos->pin_partial ? 0 : offset + n;
-		if (pos->pin_partial || !pos->fills)
+		/* cleared: what follows in the block is not to be read any more */
+		if (pos->pin_partial || !pos->fills || pos->cleared)
 			return n;
 	}
 	n += record_fit(data + n, len - n, want - n, &length);
@@ -222,7 +224,8 @@ static size_t take_records(struct capture_pos *pos, const uint8_t *data, size_t 
  * Adds the records that begin in n bytes of b at `offset` to what pos will have read. Whole
  * blocks, most of a long read, are not decoded.
  */
-static void count_piece(struct capture_pos *pos, const struct capture_block *b, size_t offset, size_t n)
+static void count_piece(struct capture_pos *pos, const struct capture_block *b, const uint8_t *data,
+	size_t offset, size_t n)
 {
 	const struct record_counts none = { 0 };
 	const struct record_counts before = b == pos->block ? pos->counts : none;
@@ -233,39 +236,103 @@ static void count_piece(struct capture_pos *pos, const struct capture_block *b, 
 	if (offset + n == b->used)
 		pos->pin_last = b->counts;
 	else
-		record_count(b->data + offset + begun, n - begun, &pos->pin_last);
+		record_count(data + offset + begun, n - begun, &pos->pin_last);
 	pos->pin_counts.samples += pos->pin_last.samples - before.samples;
 	pos->pin_counts.lost += pos->pin_last.lost - before.lost;
 }
 
-size_t capture_pieces(struct capture *c, struct capture_pos *pos, const struct capture_mark *mark,
-	size_t want, bool split, struct iovec *iov, int *count)
+/* The block that pos reads next, and from where; NULL if LOST records come first. */
+static struct capture_block *next_block(struct capture *c, const struct capture_pos *pos, size_t *offset)
 {
-	const int room = *count < CAPTURE_PIECES_MAX ? *count : CAPTURE_PIECES_MAX;
+	struct capture_block *b = find_block(c, pos, offset);
+
+	return b != pos->block && !tally_empty(&pos->missed) ? NULL : b;
+}
+
+/* The first packed block of the next `want` bytes that pos has not unpacked; NULL if there is none. */
+static struct capture_block *find_packed(struct capture *c, const struct capture_pos *pos,
+	const struct capture_mark *mark, size_t want)
+{
+	struct capture_block *b;
+	size_t offset, bytes = 0;
+
+	for (b = next_block(c, pos, &offset); b && bytes < want; b = b->next) {
+		const size_t end = end_in_block(b, mark);
+
+		if (end <= offset)
+			break;
+		if (!capture_block_data(pos, b))
+			return b;
+		bytes += end - offset;
+		offset = 0;
+	}
+	return NULL;
+}
+
+/*
+ * Unpacks what pos reads next. The lock is released for each block, so the next one is found anew. -ENOMEM if
+ * not even one can be.
+ */
+static int unpack_ahead(struct capture *c, struct capture_pos *pos, const struct capture_mark *mark,
+	size_t want)
+{
+	struct capture_block *b;
+	size_t offset;
+	int ret = 0;
+
+	b = next_block(c, pos, &offset);
+	capture_drop_unpacked(c, pos, b ? b->seq : 0, b ? UINT64_MAX : 0);
+	want = MIN(want, CAPTURE_UNPACKED_BYTES);
+	while (!ret && pos->unpacked_count < CAPTURE_PIECES_MAX) {
+		b = find_packed(c, pos, mark, want);
+		if (!b)
+			break;
+		ret = capture_unpack(c, pos, b);
+	}
+	b = next_block(c, pos, &offset);
+	/* what is unpacked already is read first */
+	return ret && b && capture_block_data(pos, b) ? 0 : ret;
+}
+
+static void pin_piece(struct capture_pos *pos, struct capture_block *b, int i)
+{
+	b->pins++;
+	pos->pins[i] = b;
+	pos->pin_data &= ~(1ull << i);
+	if (!b->data)
+		return;
+	b->data_users++;
+	pos->pin_data |= 1ull << i;
+}
+
+/* Sets *packed if the first block must be unpacked: another one than when that was done. */
+static size_t take_pieces(struct capture *c, struct capture_pos *pos, const struct capture_mark *mark,
+	size_t want, bool split, struct iovec *iov, int *count, bool *packed)
+{
+	const int room = *count;
 	struct capture_block *b;
 	size_t offset, total = 0;
 
 	*count = 0;
-	pos->pin_counts = (struct record_counts){ 0 };
-	pthread_mutex_lock(&c->lock);
-	b = find_block(c, pos, &offset);
-	if (b != pos->block && !tally_empty(&pos->missed))
-		b = NULL; /* LOST records come first */
+	*packed = false;
+	b = next_block(c, pos, &offset);
 	while (b && *count < room && total < want) {
-		size_t end = end_in_block(b, mark);
+		const uint8_t *data = capture_block_data(pos, b);
+		const size_t end = end_in_block(b, mark);
 		size_t n;
 
 		if (end <= offset)
 			break;
-		n = take_records(pos, b->data + offset, offset, end - offset, want - total,
-			split && !total);
+		*packed = !data && !total;
+		if (!data)
+			break;
+		n = take_records(pos, data + offset, offset, end - offset, want - total, split && !total);
 		if (!n)
 			break;
-		iov[*count] = (struct iovec){ .iov_base = b->data + offset, .iov_len = n };
-		b->pins++;
-		pos->pins[(*count)++] = b;
+		iov[*count] = (struct iovec){ .iov_base = (uint8_t *)data + offset, .iov_len = n };
+		pin_piece(pos, b, (*count)++);
 		pos->pin_offset = offset + n;
-		count_piece(pos, b, offset, n);
+		count_piece(pos, b, data, offset, n);
 		total += n;
 		if (offset + n < end || pos->cleared)
 			break;
@@ -273,8 +340,29 @@ size_t capture_pieces(struct capture *c, struct capture_pos *pos, const struct c
 		offset = 0;
 	}
 	pos->pin_count = *count;
-	pthread_mutex_unlock(&c->lock);
 	return total;
+}
+
+ssize_t capture_pieces(struct capture *c, struct capture_pos *pos, const struct capture_mark *mark,
+	size_t want, bool split, struct iovec *iov, int *count)
+{
+	const int room = MIN(*count, CAPTURE_PIECES_MAX);
+	size_t total = 0;
+	bool packed;
+	int ret;
+
+	pos->pin_counts = (struct record_counts){ 0 };
+	pthread_mutex_lock(&c->lock);
+	do {
+		*count = 0;
+		ret = unpack_ahead(c, pos, mark, want);
+		if (ret)
+			break;
+		*count = room;
+		total = take_pieces(c, pos, mark, want, split, iov, count, &packed);
+	} while (packed);
+	pthread_mutex_unlock(&c->lock);
+	return ret ? ret : (ssize_t)total;
 }
 
 /* Pieces that the reader did not get, whose blocks have left the list since. */
@@ -286,8 +374,33 @@ static void miss_pieces(const struct capture *c, struct capture_pos *pos)
 		const struct capture_block *b = pos->pins[i];
 
 		if (b->overwritten && b->seq >= c->cleared_seq && capture_is_before(pos, b))
-			record_tally(b->data, b->used, KPROF_LOST_OVERWRITE, &pos->missed);
+			capture_tally_block(b, 0, &pos->missed);
 	}
+}
+
+static void unpin_pieces(struct capture *c, struct capture_pos *pos)
+{
+	int i;
+
+	for (i = 0; i < pos->pin_count; i++) {
+		if (pos->pin_data & 1ull << i) {
+			pos->pins[i]->data_users--;
+			capture_release_data(c, pos->pins[i]);
+		}
+		capture_unpin(c, pos->pins[i]);
+	}
+	pos->pin_count = 0;
+}
+
+/* A block that pos has not read up to its end stays unpacked. */
+static void keep_unpacked(struct capture *c, struct capture_pos *pos)
+{
+	const struct capture_block *b = pos->block;
+
+	if (b && pos->offset < b->used)
+		capture_drop_unpacked(c, pos, b->seq, b->seq + 1);
+	else
+		capture_drop_unpacked(c, pos, 0, 0);
 }
 
 void capture_advance(struct capture *c, struct capture_pos *pos, bool taken)
@@ -320,8 +433,7 @@ void capture_advance(struct capture *c, struct capture_pos *pos, bool taken)
 		miss_pieces(c, pos);
 	}
 	capture_cut_rest(c, pos); /* overwritten meanwhile */
-	for (i = 0; i < pos->pin_count; i++)
-		capture_unpin(c, pos->pins[i]);
-	pos->pin_count = 0;
+	unpin_pieces(c, pos);
+	keep_unpacked(c, pos);
 	pthread_mutex_unlock(&c->lock);
 }

@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "prof/profiler_state.h"
 #include "sys/clock.h"
+#include "sys/host.h"
 
 /* Open files on kpdata: a bound on what they pin (128 KiB each), far beyond any use. */
 #define CURSORS_MAX 1024
@@ -31,6 +32,7 @@ struct cursor {
 	size_t own_at;
 	size_t own_partial; /* bytes left of a record whose first part was read */
 	bool begun;
+	bool after_load; /* the records read last were loaded */
 	bool is_part; /* the end stays where it was set at the open */
 	struct capture_part part;
 	uint64_t header_stamp, tasks_stamp; /* of what was encoded */
@@ -141,13 +143,39 @@ static void encode_header(struct profiler *p, struct record_buf *buf)
 	pthread_mutex_unlock(&p->lock);
 }
 
-static void encode_clock(struct record_buf *buf)
+/* What a stream begins with: the clock and the machine. */
+static void encode_clock(const struct profiler *p, struct record_buf *buf)
 {
 	struct timespec wall;
+	struct host host;
 
 	clock_gettime(CLOCK_REALTIME, &wall);
+	host_read(&host);
 	record_clock(buf, clock_monotonic_ns(),
 		(uint64_t)wall.tv_sec * NSEC_PER_SEC + (uint64_t)wall.tv_nsec, (uint32_t)getpid());
+	record_host(buf, &p->host, host.name);
+}
+
+/* The preamble of an image, which has tasks too. Returns false if there is none. Takes the lock. */
+static bool encode_saved(struct profiler *p, struct record_buf *buf)
+{
+	bool has;
+
+	pthread_mutex_lock(&p->lock);
+	has = p->saved.used > 0;
+	if (has)
+		record_append(buf, p->saved.data, p->saved.used);
+	pthread_mutex_unlock(&p->lock);
+	return has;
+}
+
+void cursor_encode_header(struct profiler *p, struct record_buf *buf)
+{
+	if (!encode_saved(p, buf))
+		encode_clock(p, buf);
+	else if (p->saved_stamp == atomic_read_acquire(&p->header_stamp))
+		return;
+	encode_header(p, buf);
 }
 
 static void encode_missed(struct cursor *c)
@@ -182,52 +210,55 @@ static bool pass_missed(struct capture *capture, struct capture_pos *pos)
 	return any;
 }
 
-/* The processes of the samples of a part. */
-static GHashTable *find_pids(struct cursor *c)
+/* The processes of the samples of a part. -ENOMEM */
+static int find_pids(struct cursor *c, GHashTable *pids)
 {
-	GHashTable *pids = g_hash_table_new(NULL, NULL);
 	struct capture *capture = c->profiler->capture;
 	struct iovec iov[CAPTURE_PIECES_MAX];
 	struct capture_mark later;
 	struct capture_pos pos;
 	int count, i;
+	ssize_t n;
 
 	capture_attach(capture, &pos);
 	pos.peeks = true;
 	capture_seek_part(capture, &pos, &later, &c->part);
 	do {
 		count = CAPTURE_PIECES_MAX;
-		while (capture_pieces(capture, &pos, &c->mark, SIZE_MAX, false, iov, &count)) {
+		while ((n = capture_pieces(capture, &pos, &c->mark, SIZE_MAX, false, iov, &count)) > 0) {
 			for (i = 0; i < count; i++)
 				record_pids(iov[i].iov_base, iov[i].iov_len, pids);
 			capture_advance(capture, &pos, true);
 			count = CAPTURE_PIECES_MAX;
 		}
-	} while (pass_missed(capture, &pos));
+	} while (!n && pass_missed(capture, &pos));
 	capture_detach(capture, &pos);
-	return pids;
+	return (int)n;
 }
 
-/* What comes before the records of a part; nothing comes after its end. */
-static void encode_part(struct cursor *c)
+/* What comes before the records of a part; nothing comes after its end. -ENOMEM */
+static int encode_part(struct cursor *c)
 {
-	GHashTable *pids;
+	g_autoptr(GHashTable) pids = NULL;
+	int ret;
 
 	c->own.used = 0;
 	c->own_at = 0;
 	if (c->begun)
-		return;
-	pids = find_pids(c);
-	encode_clock(&c->own);
-	encode_header(c->profiler, &c->own);
+		return 0;
+	pids = g_hash_table_new(NULL, NULL);
+	ret = find_pids(c, pids);
+	if (ret)
+		return ret;
+	cursor_encode_header(c->profiler, &c->own);
 	tasks_encode_of(c->profiler->tasks, pids, &c->own);
-	g_hash_table_unref(pids);
 	encode_missed(c);
 	c->begun = true;
+	return 0;
 }
 
 /* All own records were read: sets the next end, and encodes what comes before it. */
-static void encode_changes(struct cursor *c)
+static int encode_changes(struct cursor *c)
 {
 	struct profiler *p = c->profiler;
 	const uint64_t header = atomic_read_acquire(&p->header_stamp);
@@ -239,17 +270,27 @@ static void encode_changes(struct cursor *c)
 	c->own.used = 0;
 	c->own_at = 0;
 	capture_mark(p->capture, &c->mark);
-	if (!c->begun)
-		encode_clock(&c->own);
-	if (!c->begun || header != c->header_stamp) {
-		encode_header(p, &c->own);
-		profiler_times_encode(p, &c->own);
+	if (profiler_is_loaded(p)) {
+		c->begun = c->after_load = true;
+		return 0; /* the records have all that they need, and nothing is missing */
 	}
+	if (c->after_load) {
+		/* those that follow are of this machine and its clock */
+		c->begun = c->after_load = false;
+		c->tasks_stamp = 0;
+	}
+	if (!c->begun)
+		cursor_encode_header(p, &c->own);
+	else if (header != c->header_stamp)
+		encode_header(p, &c->own);
+	if (!c->begun || header != c->header_stamp)
+		profiler_times_encode(p, &c->own);
 	c->header_stamp = header;
 	if (!c->begun || c->tasks_stamp != tasks_stamp(p->tasks))
 		c->tasks_stamp = tasks_encode(p->tasks, c->tasks_stamp, &c->own);
 	encode_missed(c);
 	c->begun = true;
+	return 0;
 }
 
 /* ---- the length of a stream ------------------------------------------------------------------ */
@@ -279,6 +320,8 @@ static uint64_t preamble_bytes(struct profiler *p)
 	uint64_t bytes, tasks;
 	bool holds;
 
+	if (profiler_is_loaded(p))
+		return 0;
 	pthread_mutex_lock(&p->lock);
 	holds = preamble_holds(p);
 	bytes = p->preamble.bytes;
@@ -286,8 +329,7 @@ static uint64_t preamble_bytes(struct profiler *p)
 	if (holds)
 		return bytes;
 	record_buf_init(&buf);
-	encode_clock(&buf);
-	encode_header(p, &buf);
+	cursor_encode_header(p, &buf);
 	profiler_times_encode(p, &buf);
 	tasks = tasks_encode(p->tasks, 0, &buf);
 	bytes = buf.used;
@@ -340,11 +382,11 @@ static size_t take_own(struct cursor *c, size_t want)
 	return n;
 }
 
-/* What can be read: own records, then those of the capture. */
-static size_t take_pieces(struct cursor *c, size_t want, struct iovec *iov, int room, int *count)
+/* What can be read: own records, then those of the capture. -ENOMEM */
+static ssize_t take_pieces(struct cursor *c, size_t want, struct iovec *iov, int room, int *count)
 {
 	const size_t own = take_own(c, want);
-	size_t pieces = 0;
+	ssize_t pieces = 0;
 
 	c->take_own = own;
 	c->take_counts = (struct record_counts){ 0 };
@@ -359,12 +401,15 @@ static size_t take_pieces(struct cursor *c, size_t want, struct iovec *iov, int 
 
 		pieces = capture_pieces(c->profiler->capture, &c->pos, &c->mark, want - own,
 			!own, iov + *count, &more);
+		if (pieces < 0 && !own)
+			return pieces;
+		pieces = MAX(pieces, 0);
 		c->take_counts = c->pos.pin_counts;
 		*count += more;
 	}
 	c->take_pieces = pieces > 0;
-	c->take_bytes = own + pieces;
-	return own + pieces;
+	c->take_bytes = own + (size_t)pieces;
+	return (ssize_t)c->take_bytes;
 }
 
 ssize_t cursor_begin(struct cursor *c, size_t want, struct iovec *iov, int *count, bool *eof)
@@ -372,7 +417,7 @@ ssize_t cursor_begin(struct cursor *c, size_t want, struct iovec *iov, int *coun
 	/* read before the end is set: if the profiler is stopped, nothing comes after that end */
 	const bool running = atomic_read_acquire(&c->profiler->running);
 	const int room = *count;
-	size_t bytes;
+	ssize_t bytes = 0;
 	int tries;
 
 	*eof = false;
@@ -385,14 +430,15 @@ ssize_t cursor_begin(struct cursor *c, size_t want, struct iovec *iov, int *coun
 	for (tries = 0; tries < 2; tries++) {
 		if (c->own_at == c->own.used && !c->pos.partial_left &&
 			(running || c->begun || capture_pending(c->profiler->capture, &c->pos)))
-			(c->is_part ? encode_part : encode_changes)(c);
-		bytes = take_pieces(c, want, iov, room, count);
+			bytes = (c->is_part ? encode_part : encode_changes)(c);
+		if (bytes >= 0)
+			bytes = take_pieces(c, want, iov, room, count);
 		if (bytes || !capture_pending(c->profiler->capture, &c->pos))
 			break;
 	}
 	if (!bytes)
 		*eof = !running;
-	return (ssize_t)bytes;
+	return bytes;
 }
 
 void cursor_end(struct cursor *c, bool taken)

@@ -33,6 +33,7 @@ struct encoder {
 	unsigned int first[EVENTS_MAX]; /* of the events with the number of this one, the first */
 	uint32_t last_pid, last_tid; /* of the previous sample, */
 	uint64_t last_run;	     /* if it was in this run */
+	uint64_t last_ns;
 	struct encoder_counts counts;
 	struct record_buf buf;
 	uint64_t samples[EVENTS_MAX]; /* in this run */
@@ -76,6 +77,12 @@ const uint8_t *encoder_run(const struct encoder *e, size_t *len)
 {
 	*len = e->buf.used;
 	return e->buf.data;
+}
+
+void encoder_last(const struct encoder *e, uint32_t *pid, uint64_t *time_ns)
+{
+	*pid = e->last_pid;
+	*time_ns = e->last_ns;
 }
 
 void encoder_next_run(struct encoder *e)
@@ -189,6 +196,8 @@ static void encode_away(struct encoder *e, const struct sample *s, const struct 
 {
 	static const struct offcpu_wake unknown = { .tgid = UINT32_MAX, .tid = UINT32_MAX };
 	const struct offcpu_wake *wake = away->wake ? away->wake : &unknown;
+	const uint32_t frames = wake->kernel_bytes / sizeof(uint64_t);
+	const uint32_t skipped = offcpu_waking_frames(e->config->offcpu, wake->kernel, frames);
 	uint32_t pid = e->foreign ? UINT32_MAX : wake->tgid, tid = e->foreign ? UINT32_MAX : wake->tid;
 	struct kprof_rec_away head = {
 		.time_ns = s->time_ns,
@@ -203,7 +212,7 @@ static void encode_away(struct encoder *e, const struct sample *s, const struct 
 	name_task(e, &pid, &tid);
 	head.waker_pid = pid;
 	head.waker_tid = tid;
-	record_away(&e->buf, &head, wake->comm, wake->kernel, wake->kernel_bytes / sizeof(uint64_t),
+	record_away(&e->buf, &head, wake->comm, wake->kernel + skipped, frames - skipped,
 		wake->user, wake->user_bytes / sizeof(uint64_t));
 }
 
@@ -255,6 +264,7 @@ static int encode_parts(struct encoder *e, const struct parts *p)
 	encode_period(e, p->index, s->period);
 	e->last_pid = s->pid;
 	e->last_tid = s->tid;
+	e->last_ns = s->time_ns;
 	e->last_run = e->run;
 	if (p->away.head)
 		encode_away(e, s, &p->away);

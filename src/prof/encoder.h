@@ -51,6 +51,9 @@ int encoder_sample(struct encoder *encoder, unsigned int index,
 /* Appends THROTTLE. Returns -ENOSPC as above. */
 int encoder_throttle(struct encoder *encoder, unsigned int index, uint64_t time_ns, bool throttled);
 
+/* The process and the time of the last sample. */
+void encoder_last(const struct encoder *encoder, uint32_t *pid, uint64_t *time_ns);
+
 /* The run so far. */
 const uint8_t *encoder_run(const struct encoder *encoder, size_t *len);
 /* Samples of event `index` in it. */

@@ -7,6 +7,7 @@
 
 #include "kprof/records.h"
 #include "prof/event_offcpu.h"
+#include "prof/offcpu.h"
 #include "prof/event_parse.h"
 #include "sys/perf.h"
 
@@ -223,6 +224,11 @@ const struct event *events_offcpu(const struct event_list *list)
 		if (list->events[i].away.source != EVENT_PERF)
 			return &list->events[i];
 	return NULL;
+}
+
+int events_try_offcpu(struct err *err)
+{
+	return offcpu_try(err);
 }
 
 void events_expand(struct event_list *list)

@@ -98,6 +98,9 @@ void events_expand(struct event_list *list);
 /* The event of which the programs of offcpu.h are the source; NULL if there is none. */
 const struct event *events_offcpu(const struct event_list *list);
 
+/* Whether this user can sample `offcpu` and `wall` here: 20..40 ms. -EOPNOTSUPP with what is missing. */
+int events_try_offcpu(struct err *err);
+
 /* Appends the SPECs as given, with commas: events_parse() of the result gives the same list. */
 void events_print(const struct event_list *list, GString *out);
 

@@ -31,14 +31,26 @@ static const struct place places[] = {
 
 #define PLACES G_N_ELEMENTS(places)
 
-/* Functions whose frames are the scheduler's own: the names begin so. */
-static const char *const scheduler_names[] = {
-	"__schedule", "schedule", "io_schedule", "preempt_schedule", "raw_irqentry_exit_cond_resched",
-	"irqentry_exit_cond_resched", "__cond_resched",
+/* Functions of the kernel, as ranges of addresses: */
+enum functions {
+	SWITCHING, /* the scheduler's own, as a task leaves */
+	WAKING,	   /* the same as a task wakes another one */
+	FUNCTIONS,
 };
+
+/* The beginnings of their names. */
+static const char *const function_names[FUNCTIONS][8] = {
+	[SWITCHING] = { "__schedule", "schedule", "io_schedule", "preempt_schedule",
+		"raw_irqentry_exit_cond_resched", "irqentry_exit_cond_resched", "__cond_resched" },
+	[WAKING] = { "try_to_wake_up", "ttwu_", "wake_up_process", "wake_up_state", "wake_up_new_task" },
+};
+
+/* How many innermost frames are searched for the scheduler's; those of our program are inside of them. */
+#define WAKING_FRAMES 6u
 
 struct range {
 	uint64_t start, end;
+	enum functions functions;
 };
 
 /* i: invariant once it is open */
@@ -48,7 +60,7 @@ struct offcpu {
 	size_t bytes;           /* i */
 	int programs[PLACES];   /* i: -1 if it is not used */
 	int links[PLACES];      /* -1 while not attached */
-	GArray *scheduler;      /* i: struct range, sorted */
+	GArray *functions;      /* i: struct range, sorted */
 };
 
 static void close_fd(int fd)
@@ -64,37 +76,63 @@ struct finder {
 	bool open; /* the last range ends at the next symbol */
 };
 
+static enum functions find_name(const char *name)
+{
+	int i;
+
+	for (i = 0; i < FUNCTIONS; i++)
+		for (const char *const *known = function_names[i]; *known; known++)
+			if (g_str_has_prefix(name, *known))
+				return (enum functions)i;
+	return FUNCTIONS;
+}
+
 static void add_symbol(void *arg, uint64_t address, const char *name)
 {
 	struct finder *f = arg;
-	struct range range = { address, address };
-	size_t i;
+	struct range range = { address, address, find_name(name) };
 
 	if (f->open)
 		g_array_index(f->ranges, struct range, f->ranges->len - 1).end = address;
-	f->open = false;
-	for (i = 0; i < G_N_ELEMENTS(scheduler_names); i++)
-		f->open |= g_str_has_prefix(name, scheduler_names[i]);
+	f->open = range.functions != FUNCTIONS;
 	if (f->open)
 		g_array_append_val(f->ranges, range);
+}
+
+static bool is_in(const struct offcpu *offcpu, enum functions functions, uint64_t address)
+{
+	guint i;
+
+	for (i = 0; i < offcpu->functions->len; i++) {
+		const struct range *range = &g_array_index(offcpu->functions, struct range, i);
+
+		if (range->functions == functions && address >= range->start && address < range->end)
+			return true;
+	}
+	return false;
 }
 
 uint32_t offcpu_scheduler_frames(const struct offcpu *offcpu, const uint64_t *frames, uint32_t count)
 {
 	uint32_t n = 0;
-	guint i;
 
-	while (offcpu && n + 1 < count) {
-		for (i = 0; i < offcpu->scheduler->len; i++) {
-			const struct range *range = &g_array_index(offcpu->scheduler, struct range, i);
-
-			if (frames[n] >= range->start && frames[n] < range->end)
-				break;
-		}
-		if (i == offcpu->scheduler->len)
-			break;
+	while (offcpu && n + 1 < count && is_in(offcpu, SWITCHING, frames[n]))
 		n++;
-	}
+	return n;
+}
+
+uint32_t offcpu_waking_frames(const struct offcpu *offcpu, const uint64_t *frames, uint32_t count)
+{
+	uint32_t n = 0;
+
+	if (!offcpu)
+		return 0;
+	while (n < MIN(count, WAKING_FRAMES) && !is_in(offcpu, WAKING, frames[n]))
+		n++;
+	if (n == MIN(count, WAKING_FRAMES))
+		return 0;
+	while (n + 1 < count && is_in(offcpu, WAKING, frames[n]))
+		n++;
 	return n;
 }
 
@@ -106,6 +144,10 @@ static int create_maps(struct offcpu *o, bool waker, struct err *err)
 		.key_bytes = 4, .value_bytes = (uint32_t)o->bytes, .entries = 1, .flags = BPF_F_MMAPABLE };
 	const struct map_spec tasks = { .type = BPF_MAP_TYPE_LRU_HASH, .name = "kp_offcpu_tasks",
 		.key_bytes = 4, .value_bytes = sizeof(struct offcpu_entry), .entries = OFFCPU_TASKS_MAX };
+	/* the values of an array that can be mapped begin at a page, so at a cache line */
+	const struct map_spec away = { .type = BPF_MAP_TYPE_ARRAY, .name = "kp_offcpu_away",
+		.key_bytes = 4, .value_bytes = sizeof(struct offcpu_entry), .entries = OFFCPU_PLACES,
+		.flags = BPF_F_MMAPABLE };
 	const struct map_spec outputs = { .type = BPF_MAP_TYPE_PERF_EVENT_ARRAY,
 		.name = "kp_offcpu_rings", .key_bytes = 4, .value_bytes = 4, .entries = o->env.cpus };
 	const struct map_spec wakers = { .type = BPF_MAP_TYPE_LRU_HASH, .name = "kp_offcpu_wakes",
@@ -116,6 +158,8 @@ static int create_maps(struct offcpu *o, bool waker, struct err *err)
 	void *memory;
 	int ret = map_create(&slots, &o->env.slots, err);
 
+	if (!ret)
+		ret = map_create(&away, &o->env.places, err);
 	if (!ret)
 		ret = map_create(&tasks, &o->env.tasks, err);
 	if (!ret)
@@ -191,11 +235,13 @@ int offcpu_open(const struct offcpu_options *options, const char *proc, struct o
 	size_t i;
 	int ret;
 
-	o->env = (struct offcpu_code){ .slots = -1, .tasks = -1, .wakers = -1, .scratch = -1, .outputs = -1,
+	o->env = (struct offcpu_code){ .slots = -1, .places = -1, .tasks = -1, .wakers = -1,
+		.scratch = -1, .outputs = -1,
 		.cpus = cpus > 0 ? (uint32_t)cpus : 1, .min_ns = options->min_ns, .user = options->user,
+		.only = options->only,
 		.frames = MIN(options->depth ? options->depth : 1, OFFCPU_FRAMES_MAX) };
 	o->bytes = (size_t)o->env.cpus * OFFCPU_SLOT_BYTES;
-	o->scheduler = finder.ranges;
+	o->functions = finder.ranges;
 	for (i = 0; i < PLACES; i++)
 		o->programs[i] = o->links[i] = -1;
 	ret = load_all(o, options, err);
@@ -243,11 +289,12 @@ void offcpu_close(struct offcpu *o)
 	if (o->slots)
 		munmap(o->slots, o->bytes);
 	close_fd(o->env.slots);
+	close_fd(o->env.places);
 	close_fd(o->env.tasks);
 	close_fd(o->env.wakers);
 	close_fd(o->env.scratch);
 	close_fd(o->env.outputs);
-	g_array_free(o->scheduler, TRUE);
+	g_array_free(o->functions, TRUE);
 	g_free(o);
 }
 
@@ -278,6 +325,7 @@ void offcpu_count(const struct offcpu *o, unsigned int cpu, struct offcpu_counts
 	counts->taken = atomic_plain_read_acquire(&slot->taken);
 	counts->shorter = atomic_plain_read_acquire(&slot->shorter);
 	counts->unseen = atomic_plain_read_acquire(&slot->unseen);
+	counts->refused = atomic_plain_read_acquire(&slot->refused);
 }
 
 uint64_t offcpu_missed(const struct offcpu *o)

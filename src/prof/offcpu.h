@@ -25,6 +25,7 @@ struct offcpu_options {
 	bool waker;
 	bool user;       /* user stacks, or user registers */
 	unsigned int depth;
+	const struct only *only; /* samples of these tasks; NULL: of all */
 };
 
 /* A stack at every switch costs 28..31 % of tbench; at this one hardly anything. */
@@ -50,7 +51,7 @@ void offcpu_remove_cpu(struct offcpu *offcpu, unsigned int cpu);
 
 /* Counts since offcpu_open(): see struct offcpu_slot. */
 struct offcpu_counts {
-	uint64_t taken, shorter, unseen;
+	uint64_t taken, shorter, unseen, refused;
 };
 void offcpu_count(const struct offcpu *offcpu, unsigned int cpu, struct offcpu_counts *counts);
 /* How often a program did not run, since it was running on that CPU already. */
@@ -61,5 +62,7 @@ uint64_t offcpu_missed(const struct offcpu *offcpu);
  * schedule_timeout, ...): every stack has them. Returns how many; at least one frame is left. NULL: none is.
  */
 uint32_t offcpu_scheduler_frames(const struct offcpu *offcpu, const uint64_t *frames, uint32_t count);
+/* The same for the stack of a waker: its own program and try_to_wake_up. */
+uint32_t offcpu_waking_frames(const struct offcpu *offcpu, const uint64_t *frames, uint32_t count);
 
 #endif

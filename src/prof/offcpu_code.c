@@ -19,38 +19,28 @@
 #define STATE_DEAD 0x0080
 #define FLAG_KERNEL_THREAD 0x00200000
 
-static int find(const struct types *types, const char *structure, const char *path, uint32_t *offset,
-	struct err *err)
-{
-	struct types_field field;
-
-	if (types_field_of(types, structure, path, &field, NULL))
-		return err_set(err, EOPNOTSUPP, "this kernel has no field %s.%s", structure, path);
-	*offset = field.offset;
-	return 0;
-}
-
 /* x86 and arm64 have other names. */
 static int find_registers(struct offcpu_code *env, const struct types *types, struct err *err)
 {
-	if (find(types, "pt_regs", "ip", &env->ip, NULL) && find(types, "pt_regs", "pc", &env->ip, NULL))
+	if (types_offset(types, "pt_regs", "ip", &env->ip, NULL) &&
+		types_offset(types, "pt_regs", "pc", &env->ip, NULL))
 		return err_set(err, EOPNOTSUPP, "the registers of this processor are not known");
-	return find(types, "pt_regs", "sp", &env->sp, err);
+	return types_offset(types, "pt_regs", "sp", &env->sp, err);
 }
 
 int offcpu_code_init(struct offcpu_code *env, const struct types *types, struct err *err)
 {
+	const struct types_row rows[] = {
+		{ "task_struct", "pid", &env->pid },
+		{ "task_struct", "tgid", &env->tgid },
+		{ "task_struct", "comm", &env->comm },
+		{ "task_struct", "flags", &env->flags },
+	};
 	struct types_function tracepoint;
-	int ret = find(types, "task_struct", "pid", &env->pid, err);
+	int ret = types_offsets(types, rows, sizeof(rows) / sizeof(rows[0]), err);
 
-	if (!ret)
-		ret = find(types, "task_struct", "tgid", &env->tgid, err);
-	if (!ret)
-		ret = find(types, "task_struct", "comm", &env->comm, err);
-	if (!ret)
-		ret = find(types, "task_struct", "flags", &env->flags, err);
-	if (!ret && find(types, "task_struct", "__state", &env->state, NULL)) /* since Linux 5.14 */
-		ret = find(types, "task_struct", "state", &env->state, err);
+	if (!ret && types_offset(types, "task_struct", "__state", &env->state, NULL)) /* since Linux 5.14 */
+		ret = types_offset(types, "task_struct", "state", &env->state, err);
 	if (!ret)
 		ret = find_registers(env, types, err);
 	if (ret)
@@ -58,7 +48,7 @@ int offcpu_code_init(struct offcpu_code *env, const struct types *types, struct 
 	if (types_tracepoint(types, "sched_switch", &tracepoint))
 		return err_set(err, EOPNOTSUPP, "this kernel does not describe its tracepoint sched_switch");
 	env->has_prev_state = tracepoint.count > 3;
-	return 0;
+	return env->only ? only_fields_init(&env->only_fields, types, err) : 0;
 }
 
 /* ---- parts ------------------------------------------------------------------------------------ */
@@ -126,9 +116,9 @@ static void count(struct code *code, int member, int32_t by)
 }
 
 /* R1 = what task->member is, for a task in R8. */
-static void load_task(struct code *code, int size, uint32_t offset)
+static void load_task(struct code *code, int size, int offset)
 {
-	code_load(code, size, BPF_REG_1, BPF_REG_8, (int)offset);
+	code_load(code, size, BPF_REG_1, BPF_REG_8, offset);
 }
 
 static int rest_bytes(const struct offcpu_code *env)
@@ -190,10 +180,10 @@ static void settle(const struct offcpu_code *env, struct code *code)
 	code_mov(code, BPF_REG_1, BPF_REG_8);
 	code_call(code, BPF_FUNC_task_pt_regs);
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, write);
-	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, (int)env->ip);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, env->ip);
 	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_9, SAMPLE(user_ip));
 	code_jump_if(code, BPF_JNE, BPF_REG_1, BPF_REG_2, write);
-	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, (int)env->sp);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, env->sp);
 	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_9, SAMPLE(user_sp));
 	code_jump_if(code, BPF_JNE, BPF_REG_1, BPF_REG_2, write);
 	code_load(code, BPF_W, BPF_REG_1, BPF_REG_9, SAMPLE(flags));
@@ -217,43 +207,112 @@ static void load_state(const struct offcpu_code *env, struct code *code)
 		code_load(code, BPF_DW, BPF_REG_5, BPF_REG_6, ARG(3));
 		code_alu32(code, BPF_MOV, BPF_REG_5, BPF_REG_5);
 	} else {
-		code_load(code, BPF_W, BPF_REG_5, BPF_REG_8, (int)env->state);
+		code_load(code, BPF_W, BPF_REG_5, BPF_REG_8, env->state);
 	}
 	code_place(code, preempted);
 }
 
-static void leave(const struct offcpu_code *env, struct code *code, int key)
+/*
+ * R0 = the place of the task in R8, R3 = its number; to `other` if there is none. The number is not that of
+ * the owner yet.
+ */
+static void find_place(const struct offcpu_code *env, struct code *code, int key, int other)
 {
-	const int mark = code->stack, entry = code_stack(code, sizeof(struct offcpu_entry));
-	int idle = code_label(code), ends = code_label(code), fresh = code_label(code);
+	load_task(code, BPF_W, env->pid);
+	code_mov(code, BPF_REG_3, BPF_REG_1);
+	code_alu_imm(code, BPF_AND, BPF_REG_3, OFFCPU_PLACES - 1);
+	look_up(code, env->places, key);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, other);
+	load_task(code, BPF_W, env->pid);
+	code_mov(code, BPF_REG_3, BPF_REG_1);
+}
+
+/*
+ * R0 = the place that the task in R8 takes now, or already has, since it had come back meanwhile; to
+ * `taken` if another task has it.
+ */
+static void take_place(const struct offcpu_code *env, struct code *code, int key, int taken)
+{
+	int own = code_label(code), done = code_label(code);
+
+	find_place(env, code, key, taken);
+	code_load(code, BPF_W, BPF_REG_1, BPF_REG_0, ENTRY(owner));
+	code_jump_if(code, BPF_JEQ, BPF_REG_1, BPF_REG_3, own);
+	code_mov(code, BPF_REG_2, BPF_REG_0);
+	code_mov_imm(code, BPF_REG_0, 0);
+	code_atomic(code, BPF_W, BPF_CMPXCHG, BPF_REG_2, ENTRY(owner), BPF_REG_3);
+	code_jump_if_imm(code, BPF_JNE, BPF_REG_0, 0, taken);
+	code_mov(code, BPF_REG_0, BPF_REG_2);
+	code_jump(code, done);
+	code_place(code, own);
+	count(code, SLOT(unseen), 1);
+	code_place(code, done);
+}
+
+/* R0 = the entry in the table that the task in R8 has; to `fresh` if it has none. */
+static void find_entry(const struct offcpu_code *env, struct code *code, int key, int fresh)
+{
 	int seen = code_label(code);
 
 	load_task(code, BPF_W, env->pid);
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, idle);
-	load_state(env, code);
-	code_store(code, BPF_DW, BPF_REG_10, entry + ENTRY(state), BPF_REG_5);
-	load_task(code, BPF_W, env->pid);
 	code_mov(code, BPF_REG_3, BPF_REG_1);
-	code_jump_if_imm(code, BPF_JSET, BPF_REG_5, STATE_DEAD, ends);
 	look_up(code, env->tasks, key);
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, fresh);
 	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_0, ENTRY(left_ns));
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_2, 0, seen);
 	count(code, SLOT(unseen), 1); /* it had come back meanwhile */
 	code_place(code, seen);
+}
+
+/*
+ * The task in R8 ends: another one may have its number later. It has an entry if it was not seen to come
+ * back.
+ */
+static void forget_task(const struct offcpu_code *env, struct code *code, int key)
+{
+	int other = code_label(code);
+
+	find_place(env, code, key, other);
+	code_load(code, BPF_W, BPF_REG_1, BPF_REG_0, ENTRY(owner));
+	code_jump_if(code, BPF_JNE, BPF_REG_1, BPF_REG_3, other);
+	code_store_imm(code, BPF_W, BPF_REG_0, ENTRY(owner), 0);
+	code_place(code, other);
+	load_task(code, BPF_W, env->pid);
+	code_mov(code, BPF_REG_3, BPF_REG_1);
+	forget(code, env->tasks, key);
+}
+
+static void leave(const struct offcpu_code *env, struct code *code, int key)
+{
+	const int mark = code->stack, entry = code_stack(code, sizeof(struct offcpu_entry));
+	int idle = code_label(code), taken = code_label(code), fresh = code_label(code);
+	int found = code_label(code), ends = code_label(code);
+
+	load_task(code, BPF_W, env->pid);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, idle);
+	load_state(env, code);
+	code_jump_if_imm(code, BPF_JSET, BPF_REG_5, STATE_DEAD, ends);
+	code_store(code, BPF_DW, BPF_REG_10, entry + ENTRY(state), BPF_REG_5);
+	take_place(env, code, key, taken);
+	code_jump(code, found);
+	code_place(code, taken);
+	find_entry(env, code, key, fresh);
+	code_place(code, found);
 	code_load(code, BPF_DW, BPF_REG_5, BPF_REG_10, entry + ENTRY(state));
 	code_store(code, BPF_DW, BPF_REG_0, ENTRY(left_ns), BPF_REG_7);
 	code_store(code, BPF_DW, BPF_REG_0, ENTRY(state), BPF_REG_5);
 	code_jump(code, idle);
 	code_place(code, fresh);
 	code_store(code, BPF_DW, BPF_REG_10, entry + ENTRY(left_ns), BPF_REG_7);
+	for (int i = ENTRY(owner); i < (int)sizeof(struct offcpu_entry); i += 8)
+		code_store_imm(code, BPF_DW, BPF_REG_10, entry + i, 0);
 	code_load(code, BPF_W, BPF_REG_3, BPF_REG_10, key);
 	code_mov(code, BPF_REG_4, BPF_REG_10);
 	code_alu_imm(code, BPF_ADD, BPF_REG_4, entry);
 	remember(code, env->tasks, key);
 	code_jump(code, idle);
 	code_place(code, ends);
-	forget(code, env->tasks, key);
+	forget_task(env, code, key);
 	code_place(code, idle);
 	code_stack_back(code, mark);
 }
@@ -312,26 +371,51 @@ static void fill_user(const struct offcpu_code *env, struct code *code)
 	code_mov(code, BPF_REG_1, BPF_REG_8);
 	code_call(code, BPF_FUNC_task_pt_regs);
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, none);
-	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, (int)env->ip);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, env->ip);
 	code_store(code, BPF_DW, BPF_REG_9, SAMPLE(user_ip), BPF_REG_1);
-	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, (int)env->sp);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, env->sp);
 	code_store(code, BPF_DW, BPF_REG_9, SAMPLE(user_sp), BPF_REG_1);
 	code_place(code, none);
 }
 
-/* R1 = its entry's time, R2 = how long it was away; jumps if that is too short or not known. */
+/* R1 = when the task in R8 left, R4 = its state then. Its entry is free again. To `unseen` if it has none. */
+static void take_entry(const struct offcpu_code *env, struct code *code, int key, int unseen)
+{
+	int table = code_label(code), done = code_label(code);
+
+	find_place(env, code, key, table);
+	code_load(code, BPF_W, BPF_REG_1, BPF_REG_0, ENTRY(owner));
+	code_jump_if(code, BPF_JNE, BPF_REG_1, BPF_REG_3, table);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, ENTRY(left_ns));
+	code_load(code, BPF_DW, BPF_REG_4, BPF_REG_0, ENTRY(state));
+	code_mov_imm(code, BPF_REG_3, 0);
+#if defined(__x86_64__)
+	/* behind the loads, as everyone sees it */
+	code_store(code, BPF_W, BPF_REG_0, ENTRY(owner), BPF_REG_3);
+#else
+	code_atomic(code, BPF_W, BPF_XCHG, BPF_REG_0, ENTRY(owner), BPF_REG_3);
+#endif
+	code_jump(code, done);
+	code_place(code, table);
+	load_task(code, BPF_W, env->pid);
+	code_mov(code, BPF_REG_3, BPF_REG_1);
+	look_up(code, env->tasks, key);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, unseen);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, ENTRY(left_ns));
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, unseen);
+	code_load(code, BPF_DW, BPF_REG_4, BPF_REG_0, ENTRY(state));
+	code_store_imm(code, BPF_DW, BPF_REG_0, ENTRY(left_ns), 0);
+	code_place(code, done);
+}
+
+/* Writes the times of the task in R8 into the slot; jumps if it was away too short, or that is not known. */
 static void measure(const struct offcpu_code *env, struct code *code, int key, int end)
 {
 	int unseen = code_label(code), shorter = code_label(code), longer = code_label(code);
 
 	load_task(code, BPF_W, env->pid);
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, end);
-	code_mov(code, BPF_REG_3, BPF_REG_1);
-	look_up(code, env->tasks, key);
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, unseen);
-	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, ENTRY(left_ns));
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, unseen);
-	code_store_imm(code, BPF_DW, BPF_REG_0, ENTRY(left_ns), 0);
+	take_entry(env, code, key, unseen);
 	code_mov(code, BPF_REG_2, BPF_REG_7);
 	code_alu(code, BPF_SUB, BPF_REG_2, BPF_REG_1);
 	code_mov_imm64(code, BPF_REG_3, env->min_ns);
@@ -344,10 +428,21 @@ static void measure(const struct offcpu_code *env, struct code *code, int key, i
 	count(code, SLOT(shorter), 1);
 	code_jump(code, end);
 	code_place(code, longer);
-	code_load(code, BPF_DW, BPF_REG_3, BPF_REG_0, ENTRY(state));
-	code_store(code, BPF_DW, BPF_REG_9, SAMPLE(state), BPF_REG_3);
+	code_store(code, BPF_DW, BPF_REG_9, SAMPLE(state), BPF_REG_4);
 	code_store(code, BPF_DW, BPF_REG_9, SAMPLE(left_ns), BPF_REG_1);
 	code_store(code, BPF_DW, BPF_REG_9, SAMPLE(back_ns), BPF_REG_7);
+}
+
+/* Jumps if samples of the task in R8 are not wanted. */
+static void check_only(const struct offcpu_code *env, struct code *code, int end)
+{
+	int wanted = code_label(code);
+
+	only_emit(env->only, &env->only_fields, false, code);
+	code_jump_if_imm(code, BPF_JNE, BPF_REG_0, 0, wanted);
+	count(code, SLOT(refused), 1);
+	code_jump(code, end);
+	code_place(code, wanted);
 }
 
 static void come_back(const struct offcpu_code *env, struct code *code, int key, int end)
@@ -355,6 +450,8 @@ static void come_back(const struct offcpu_code *env, struct code *code, int key,
 	int now = code_label(code);
 
 	measure(env, code, key, end);
+	if (env->only)
+		check_only(env, code, end);
 	load_task(code, BPF_W, env->pid);
 	code_store(code, BPF_W, BPF_REG_9, SAMPLE(tid), BPF_REG_1);
 	load_task(code, BPF_W, env->tgid);
@@ -429,6 +526,25 @@ static void take_waker_stack(struct code *code, int32_t flags, int frames, int b
 	code_store(code, BPF_W, BPF_REG_9, bytes, BPF_REG_0);
 }
 
+/* R1 = when the task in R8 left, of which R3 and the key become its number; to `end` if it is not away. */
+static void look_at_entry(const struct offcpu_code *env, struct code *code, int key, int end)
+{
+	int table = code_label(code), found = code_label(code);
+
+	find_place(env, code, key, table);
+	code_store(code, BPF_W, BPF_REG_10, key, BPF_REG_3);
+	code_load(code, BPF_W, BPF_REG_1, BPF_REG_0, ENTRY(owner));
+	code_jump_if(code, BPF_JEQ, BPF_REG_1, BPF_REG_3, found);
+	code_place(code, table);
+	load_task(code, BPF_W, env->pid);
+	code_mov(code, BPF_REG_3, BPF_REG_1);
+	look_up(code, env->tasks, key);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, end);
+	code_place(code, found);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, ENTRY(left_ns));
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, end);
+}
+
 /* A task is woken, by the current one or in an interrupt of it. */
 void offcpu_code_waking(const struct offcpu_code *env, struct code *code)
 {
@@ -438,12 +554,7 @@ void offcpu_code_waking(const struct offcpu_code *env, struct code *code)
 	code_call(code, BPF_FUNC_ktime_get_ns);
 	code_mov(code, BPF_REG_7, BPF_REG_0);
 	code_load(code, BPF_DW, BPF_REG_8, BPF_REG_6, ARG(0));
-	load_task(code, BPF_W, env->pid);
-	code_mov(code, BPF_REG_3, BPF_REG_1);
-	look_up(code, env->tasks, key);
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, end);
-	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, ENTRY(left_ns));
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, end);
+	look_at_entry(env, code, key, end);
 	code_mov(code, BPF_REG_8, BPF_REG_7);
 	code_alu(code, BPF_SUB, BPF_REG_8, BPF_REG_1);
 	enter_part(env, code, env->scratch, sizeof(struct offcpu_wake), end);
@@ -461,7 +572,7 @@ void offcpu_code_waking(const struct offcpu_code *env, struct code *code)
 	load_task(code, BPF_W, env->pid);
 	code_store(code, BPF_W, BPF_REG_9, WAKE(tid), BPF_REG_1);
 	for (i = 0; i < (int)OFFCPU_COMM_BYTES; i += 8) {
-		load_task(code, BPF_DW, env->comm + (uint32_t)i);
+		load_task(code, BPF_DW, env->comm + i);
 		code_store(code, BPF_DW, BPF_REG_9, WAKE(comm) + i, BPF_REG_1);
 	}
 	code_load(code, BPF_W, BPF_REG_3, BPF_REG_10, key);

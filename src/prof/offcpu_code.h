@@ -25,22 +25,33 @@
 #include "base/err.h"
 #include "bpf/code.h"
 #include "bpf/types.h"
+#include "prof/only.h"
 
 /* Frames of the kernel in one sample, and of a waker in the kernel and in user space. */
 #define OFFCPU_FRAMES_MAX 127u
 #define OFFCPU_WAKER_FRAMES_MAX 32u
 #define OFFCPU_COMM_BYTES 16u
 
-/* The tasks that are remembered; beyond that those that changed longest ago are forgotten. */
+/*
+ * A task that leaves takes its place in an array, found by the low bits of its number, until it comes back:
+ * two lookups in a table at each switch were a fifth of the cost. Where another task is away with the same
+ * low bits, it is in the table. A power of two.
+ */
+#define OFFCPU_PLACES 16384u
+/* The tasks in the table; beyond that those that changed longest ago are forgotten. */
 #define OFFCPU_TASKS_MAX 16384u
 /* The same for their wakers. */
 #define OFFCPU_WAKERS_MAX 2048u
 
-/* An entry of the table of tasks. */
+/* A task that is away: a place in the array, or an entry of the table. */
 struct offcpu_entry {
-	uint64_t left_ns; /* 0: it is on a CPU */
+	uint64_t left_ns; /* of the table 0: it is on a CPU */
 	uint64_t state;   /* of the task when it left, 0 if it could have gone on (TASK_RUNNING) */
+	uint32_t owner;	  /* of a place: the thread that is away, 0 if it is free */
+	uint32_t reserved[3];
 };
+
+_Static_assert(sizeof(struct offcpu_entry) == 32, "no place is in two cache lines");
 
 /* Who made a task runnable: an entry of the table of wakers, and a part of samples. */
 struct offcpu_wake {
@@ -86,7 +97,8 @@ struct offcpu_slot {
 	 * seen to come back: virtual machines do not report all switches of some tasks.
 	 */
 	uint64_t unseen;
-	uint64_t reserved[5];
+	uint64_t refused; /* samples that `only` does not want */
+	uint64_t reserved[4];
 	struct offcpu_sample sample;
 };
 
@@ -97,15 +109,18 @@ struct offcpu_slot {
 struct offcpu_code {
 	int slots;     /* array with one value: OFFCPU_SLOT_BYTES for each CPU */
 	uint32_t cpus; /* how many */
-	int tasks;     /* table of tasks, by thread */
+	int places;    /* array of OFFCPU_PLACES entries */
+	int tasks;     /* table of entries, by thread */
 	int wakers;    /* table of wakers, by thread; -1 without :waker */
 	int scratch;   /* with :waker, array of one struct offcpu_wake for each CPU */
 	int outputs;   /* perf events by CPU */
 	uint64_t min_ns;
 	bool user;     /* user stacks are wanted */
 	uint32_t frames; /* of the kernel, at most OFFCPU_FRAMES_MAX */
-	uint32_t pid, tgid, comm, flags, state; /* offsets in task_struct */
-	uint32_t ip, sp;                        /* offsets in pt_regs */
+	int pid, tgid, comm, flags, state; /* offsets in task_struct */
+	int ip, sp;			   /* offsets in pt_regs */
+	const struct only *only; /* NULL: all tasks */
+	struct only_fields only_fields; /* with `only` */
 	bool has_prev_state; /* sched_switch has it as an argument, Linux 5.18 */
 };
 

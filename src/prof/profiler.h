@@ -22,10 +22,13 @@
 
 #include "base/err.h"
 #include "base/stats.h"
+#include "bpf/samples.h"
+#include "prof/budget.h"
 #include "prof/capture.h"
 #include "prof/profiler_hooks.h"
 
 struct profiler;
+struct profiler_image;
 struct cursor;
 
 /* Paths of the kernel's files, for tests with fixtures. NULL members: the real ones. */
@@ -34,6 +37,7 @@ struct profiler_paths {
 	const char *sys;	   /* "/sys" */
 	/* kprof-symbols; by default the one next to this program, otherwise the installed one */
 	const char *symbols;
+	struct capture_pool *memory; /* for its capture; NULL: memory of its own */
 };
 
 enum profiler_mode {
@@ -41,14 +45,57 @@ enum profiler_mode {
 	PROFILER_OVERWRITE, /* if full, the oldest are removed (flight recorder) */
 };
 
+/* The budget for the profilers of this machine: 1/32 of its memory for captures, as much for rings. */
+struct budget *profiler_budget_create(void);
+
 /*
  * Copies hooks and paths; the caller keeps the ownership of the strings, which must outlive the
- * profiler.
+ * profiler, as must the budget. Returns -ENOSPC if the budget has no room for another capture.
  */
 int profiler_create(const struct profiler_hooks *hooks, const struct profiler_paths *paths,
-	struct profiler **profiler);
+	struct budget *budget, struct profiler **profiler, struct err *err);
+/*
+ * Samples tasks of this user only from now on, in user space, as sample_owner.h says; processes of others,
+ * the kernel and its addresses are in no record. any_rate: its events may have any period. Called before
+ * anything else.
+ */
+void profiler_restrict(struct profiler *profiler, uid_t uid, gid_t gid, bool any_rate);
 /* Stops a run; every cursor must have been closed. */
 void profiler_destroy(struct profiler *profiler);
+
+/*
+ * What a profiler holds at one moment: its capture, which shares its blocks, the records that come before
+ * those of the capture, its settings and its counts.
+ *
+ * Drains the rings and takes the image of what is held then. Its memory is taken from the budget. Returns
+ * -ENOSPC, with the sizes, if that has no room. Control thread only; takes as long as a drain and an open of
+ * kpdata.
+ */
+int profiler_take_image(struct profiler *profiler, struct profiler_image **image, struct err *err);
+/* A profiler that is made of it has the default settings. */
+void profiler_image_drop_settings(struct profiler_image *image);
+/* An image of which no profiler was made. NULL is allowed. */
+void profiler_image_free(struct profiler_image *image);
+/*
+ * Creates a profiler, as profiler_create(), that holds the capture of the image and has its settings. It is
+ * stopped, and goes on from there if it is started. Takes the image, also if it fails.
+ */
+int profiler_create_of_image(const struct profiler_hooks *hooks, const struct profiler_paths *paths,
+	struct profiler_image *image, struct profiler **profiler, struct err *err);
+
+/*
+ * The same of what the files of a session have, in memory of that pool; the settings are the default ones.
+ * Returns -ENOENT if it has no files, or holds nothing. *err, which is empty at first, also says what is
+ * damaged, and is left out.
+ */
+int profiler_read_image(struct capture_pool *pool, struct disk *disk, const char *session,
+	struct budget *budget, struct profiler_image **image, struct err *err);
+/*
+ * From now on what it holds is in files of a session (capture_keep_files()), once, before the first command.
+ * The files stay when it is destroyed, unless profiler_forget_files() was called before.
+ */
+void profiler_keep_files(struct profiler *profiler, struct disk *disk, const char *session);
+void profiler_forget_files(struct profiler *profiler);
 
 /* ---- commands: control thread only ----------------------------------------------------------- */
 
@@ -65,6 +112,17 @@ int profiler_set_qlimit_kb(struct profiler *profiler, uint64_t kb, struct err *e
 int profiler_set_cpubufsz_kb(struct profiler *profiler, uint64_t kb, struct err *err);
 int profiler_set_mode(struct profiler *profiler, enum profiler_mode mode, struct err *err);
 /*
+ * Samples only tasks for which an expression holds (only.h), "all" for all of them; also while it runs.
+ */
+int profiler_set_only(struct profiler *profiler, const char *text, struct err *err);
+/*
+ * Adds an event by its text, `probe:NAME`: the samples that a program of probes/ takes. They are taken while
+ * the profiler runs; if it does not, it is started, with such events only, until the last of them is removed.
+ * A run that goes on has other events some ms later. *samples is the profiler's, until it is removed.
+ */
+int profiler_add_program(struct profiler *profiler, const char *text, const struct samples **samples,
+	struct err *err);
+/*
  * Adds one sample of a single kernel address, taken now on this CPU in process pid, with event
  * number 0. It is called for a number that was written to kpdata. Before the first start it also
  * reads the addresses of the kernel and its modules, which takes tens of ms. Returns -ENOSPC if
@@ -80,14 +138,27 @@ void profiler_trim(struct profiler *profiler);
  */
 void profiler_cpus_changed(struct profiler *profiler);
 /*
+ * Replaces what is held by records that were saved: whole and valid ones, none larger than a run of the
+ * capture, the first one a CLOCK. Readers get them as they are. Returns -EBUSY while it runs, -ENOSPC if
+ * they exceed prof_qlimit. Until `clear` no run starts.
+ */
+int profiler_load(struct profiler *profiler, const uint8_t *records, size_t size, struct err *err);
+/*
  * Makes a start that is in progress fail with -EINTR; nothing else is affected. Can be called from
  * any thread.
  */
 void profiler_interrupt(struct profiler *profiler);
 
+/* Removes the event of a program that no longer takes samples; any thread. */
+void profiler_remove_program(struct profiler *profiler, const char *text);
+
 /* ---- queries: any thread --------------------------------------------------------------------- */
 
 bool profiler_running(struct profiler *profiler);
+/* Whether what is held was loaded. Its times are those of other runs and machines. */
+bool profiler_is_loaded(const struct profiler *profiler);
+/* prof_qlimit in bytes. */
+uint64_t profiler_capacity(struct profiler *profiler);
 /*
  * Returns whether it is not running and has memory that profiler_trim() would free, which a clear
  * keeps for the next start.
@@ -97,8 +168,12 @@ bool profiler_has_spare(struct profiler *profiler);
 void profiler_print_settings(struct profiler *profiler, GString *out);
 /* The profiler's rows of kpstat. */
 void profiler_print_stats(struct profiler *profiler, struct stats *stats);
-/* Bytes of records held now. */
+/* Bytes of the records held now. */
 uint64_t profiler_held_bytes(struct profiler *profiler);
+/* The memory for them, to which prof_qlimit applies. */
+uint64_t profiler_memory_bytes(struct profiler *profiler);
+/* The length of the runs since the last clear in ns; the current one counts until now. */
+uint64_t profiler_runs_ns(struct profiler *profiler);
 /*
  * The bytes that a cursor opened now would read up to the end: its preamble and the records held.
  * Exact while the profiler is stopped; while it runs the size of the preamble may be
@@ -110,6 +185,8 @@ uint64_t profiler_stream_bytes(struct profiler *profiler);
  * searched for. Once it is true it stays true, also after a clear. Can be called from any thread.
  */
 bool profiler_copied_stacks(struct profiler *profiler);
+/* Whether samples are held, and a run since the last clear has the wakers of times away (offcpu:waker). */
+bool profiler_has_wakers(struct profiler *profiler);
 
 /* ---- reading kpdata: any thread, one call at a time for each cursor -------------------------- */
 

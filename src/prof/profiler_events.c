@@ -47,6 +47,86 @@ static bool number_events(struct profiler *p, struct rings_config *config)
 	return all;
 }
 
+/* ---- events of programs ------------------------------------------------------------------------ */
+
+/* Under lock. */
+static struct program_event *find_program(const struct profiler *p, const char *text)
+{
+	for (guint i = 0; i < p->programs->len; i++) {
+		struct program_event *program = g_ptr_array_index(p->programs, i);
+
+		if (!strcmp(program->text, text))
+			return program;
+	}
+	return NULL;
+}
+
+struct program_event *profiler_program(struct profiler *p, const char *text, struct err *err)
+{
+	struct program_event *program = find_program(p, text);
+
+	if (program)
+		return program;
+	program = g_new0(struct program_event, 1);
+	if (samples_create(&program->samples, err)) {
+		g_free(program);
+		return NULL;
+	}
+	g_strlcpy(program->text, text, sizeof(program->text));
+	pthread_mutex_lock(&p->lock);
+	g_ptr_array_add(p->programs, program);
+	pthread_mutex_unlock(&p->lock);
+	return program;
+}
+
+bool profiler_has_programs(struct profiler *p)
+{
+	bool has = false;
+
+	pthread_mutex_lock(&p->lock);
+	for (guint i = 0; i < p->programs->len; i++)
+		has |= ((struct program_event *)g_ptr_array_index(p->programs, i))->users > 0;
+	pthread_mutex_unlock(&p->lock);
+	return has;
+}
+
+void profiler_remove_program(struct profiler *p, const char *text)
+{
+	bool is_last;
+
+	pthread_mutex_lock(&p->lock);
+	is_last = !--find_program(p, text)->users && p->run;
+	pthread_mutex_unlock(&p->lock);
+	/* the control thread ends a run that has no other events */
+	if (is_last)
+		p->hooks.cpus_changed(p->hooks.arg);
+}
+
+/* Appends the events of programs, and forgets those that are not used. Under lock. False: it is full. */
+static bool add_programs(struct profiler *p, struct rings_config *config)
+{
+	memset(config->programs, 0, sizeof(config->programs));
+	for (guint i = 0; i < p->programs->len;) {
+		struct program_event *program = g_ptr_array_index(p->programs, i);
+		struct event *event = &config->events.events[config->events.count];
+
+		if (!program->users) {
+			samples_put(program->samples);
+			g_free(program);
+			g_ptr_array_remove_index(p->programs, i);
+			continue;
+		}
+		if (config->events.count == EVENTS_MAX)
+			return false;
+		*event = (struct event){ .attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(event->attr),
+			.config = PERF_COUNT_SW_BPF_OUTPUT, .sample_period = 1 } };
+		g_strlcpy(event->text, program->text, sizeof(event->text));
+		config->programs[config->events.count++] = program->samples;
+		i++;
+	}
+	return true;
+}
+
 int profiler_resolve(struct profiler *p, struct err *err)
 {
 	struct rings_config *config = &p->resolved;
@@ -62,11 +142,16 @@ int profiler_resolve(struct profiler *p, struct err *err)
 	if (!capture_has_totals(p->capture))
 		g_array_set_size(p->known, 0);
 	config->events = p->settings.events;
+	if (p->programs_only)
+		config->events.count = 0;
 	config->features = features;
 	events_expand(&config->events);
 	for (i = 0; !features.has_cycles && i < config->events.count; i++)
 		event_fallback(&config->events.events[i]);
-	if (!number_events(p, config))
+	if (!add_programs(p, config))
+		ret = err_set(err, ENOSPC, "with those of probes/ there would be more than %d events",
+			EVENTS_MAX);
+	else if (!number_events(p, config))
 		ret = err_set(err, ENOSPC, "one capture has numbers for %d events: `clear` frees them",
 			KNOWN_EVENTS_MAX);
 	pthread_mutex_unlock(&p->lock);
@@ -104,4 +189,22 @@ uint64_t profiler_due(const struct event *event, enum scope scope, const struct 
 
 	/* the kernel's periods begin where the event was enabled, not where counting began */
 	return period ? (count->base + count->value) / period - count->base / period : 0;
+}
+
+void profiler_read_counts(const struct run *run, const struct rings *rings, unsigned int index,
+	struct profiler_counts *counts)
+{
+	const struct event *event = &run->config.events.events[index];
+	const uint64_t period = profiler_fixed_period(event, run->config.scope);
+	const uint64_t others = rings_others(rings, index); /* first: the count has all of them then */
+	struct rings_count count;
+	uint64_t of_others;
+
+	counts->refused = rings_refused(rings, index);
+	rings_read(rings, index, &count);
+	counts->due = profiler_due(event, run->config.scope, &count);
+	counts->due -= MIN(others, counts->due);
+	if (__builtin_mul_overflow(others, period, &of_others))
+		of_others = UINT64_MAX;
+	counts->value = count.value - MIN(of_others, count.value);
 }

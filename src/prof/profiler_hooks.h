@@ -5,6 +5,9 @@
 
 #include <glib.h>
 
+struct profiler;
+struct userwatch;
+
 struct profiler_hooks {
 	/*
 	 * New bytes can be read, or a run ended (end of file): parked reads should be tried
@@ -31,7 +34,14 @@ struct profiler_hooks {
 	 * by any thread, without a lock of the profiler.
 	 */
 	void (*times_read)(void *arg, GArray *times);
+	struct userwatch *userwatch; /* tells when processes get another user; NULL: only walks of /proc do */
 	void *arg;
+	/*
+	 * Set by the profiler, for its sampler: with `profiler`, in each drain, when all is known that the
+	 * samples that follow refer to.
+	 */
+	void (*tasks_known)(struct profiler *profiler);
+	struct profiler *profiler;
 };
 
 #endif

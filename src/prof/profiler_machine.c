@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "prof/profiler_state.h"
+#include "sys/host.h"
 #include "sys/proc.h"
 
 void profiler_online_cpus(const struct profiler *p, unsigned char *bitmap)
@@ -22,6 +23,15 @@ void profiler_online_cpus(const struct profiler *p, unsigned char *bitmap)
 		for (i = 0; i < count; i++)
 			cpu_set_in_bitmap(bitmap, (unsigned int)i);
 	}
+}
+
+void profiler_describe_host(struct profiler *p)
+{
+	g_autofree char *boot = g_strconcat(p->paths.proc ? p->paths.proc : "/proc",
+		HOST_BOOT_ID_FILE, NULL);
+
+	host_read_id(HOST_MACHINE_ID_PATH, p->host.machine_id);
+	host_read_id(boot, p->host.boot_id);
 }
 
 static int add_module(void *arg, const struct proc_module *module)

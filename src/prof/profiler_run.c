@@ -4,9 +4,10 @@
  * that other threads read are changed under profiler.lock.
  */
 #include <errno.h>
-#include <malloc.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/trim.h"
 #include "base/units.h"
 #include "prof/profiler_state.h"
 #include "sys/clock.h"
@@ -19,9 +20,6 @@
 /* A ring has room for at least this many of them, whatever its size. */
 #define STACKS_IN_RING_MIN 4
 
-/* Frames of the scheduler in a stack of the kernel, which are left out: room for them. */
-#define SCHEDULER_FRAMES 6u
-
 /* ---- events of a run -------------------------------------------------------------------------- */
 
 /* Notes the scope of this run in the EVENT records. */
@@ -30,6 +28,7 @@ static void mark_scope(struct profiler *p, const struct rings_config *config)
 	static const uint32_t flags[SCOPE_COUNT] = {
 		[SCOPE_USER] = KPROF_EVENT_SCOPE_USER,
 		[SCOPE_OWN] = KPROF_EVENT_SCOPE_OWN,
+		[SCOPE_FILTERED] = KPROF_EVENT_SCOPE_OWN,
 	};
 	unsigned int i;
 
@@ -42,6 +41,9 @@ static void mark_scope(struct profiler *p, const struct rings_config *config)
 		known->flags = known->event.flags | flags[config->scope];
 		if (!profiler_fixed_period(&known->event, config->scope))
 			known->due_unknown = true;
+		/* the kernel's count is of all users, and periods are not known */
+		if (known->due_unknown && config->scope == SCOPE_FILTERED)
+			known->count_unknown = true;
 	}
 	atomic_add_relaxed(&p->header_stamp, 1);
 }
@@ -61,6 +63,15 @@ static bool is_wanted(const struct profiler *p, unsigned int cpu)
 
 /* Only this many processes that began after the walk and cannot be read are waited for. */
 #define HANGING_MAX 1
+
+/* The run begins without the names of what runs already. */
+static void note_helper(struct err *err)
+{
+	const struct err before = err ? *err : (struct err){ "" };
+
+	err_set(err, 0, "%s; kprof-symbols can't be started: programs that run already have no names, and "
+			"functions have none", before.text[0] ? before.text : "started");
+}
 
 /*
  * -EINTR if a start is interrupted; all other errors leave names out, but no samples. An
@@ -84,6 +95,8 @@ static int walk_proc(struct profiler *p, struct run *run, struct err *err)
 			hanging += ret == -ETIMEDOUT;
 		}
 	}
+	if (ret == -EIO && !taskreader_can_read(p->reader))
+		note_helper(err);
 	return ret == -ECANCELED ? err_set(err, EINTR, "interrupted") : 0;
 }
 
@@ -92,25 +105,12 @@ static int walk_proc(struct profiler *p, struct run *run, struct err *err)
 /* Drains the CPU, adds what its descriptors counted, and closes them. */
 static void leave_cpu(struct profiler *p, struct run *run, unsigned int cpu)
 {
-	struct offcpu_counts offcpu;
-	struct rings_count count;
 	struct rings *rings;
-	unsigned int i;
 
 	pthread_mutex_lock(&p->lock);
 	rings = sampler_remove(run->sampler, cpu);
 	cpu_clear_in_bitmap(run->cpus, cpu);
-	for (i = 0; rings && i < run->config.events.count; i++) {
-		rings_read(rings, i, &count);
-		tally_add(&p->counts, cpu, run->config.numbers[i], COUNT_KERNEL, count.value);
-		/* for each run separately: the rest of a period is lost with its descriptors */
-		tally_add(&p->counts, cpu, run->config.numbers[i], COUNT_DUE,
-			profiler_due(&run->config.events.events[i], run->config.scope, &count));
-		if (!rings_read_offcpu(rings, i, &offcpu))
-			continue;
-		tally_add(&p->counts, cpu, run->config.numbers[i], COUNT_SHORTER, offcpu.shorter);
-		tally_add(&p->counts, cpu, run->config.numbers[i], COUNT_UNSEEN, offcpu.unseen);
-	}
+	profiler_add_counts(run, rings, cpu, &p->counts);
 	pthread_mutex_unlock(&p->lock);
 	rings_close(&run->config, rings);
 }
@@ -133,6 +133,10 @@ void profiler_cpus_changed(struct profiler *p)
 
 	if (!run)
 		return;
+	if (p->programs_only && !profiler_has_programs(p)) {
+		profiler_stop(p, NULL);
+		return;
+	}
 	profiler_online_cpus(p, online);
 	for (cpu = 0; cpu < CPU_NUMBERS; cpu++) {
 		const bool went = sampler_take_offline(run->sampler, cpu);
@@ -148,6 +152,8 @@ void profiler_cpus_changed(struct profiler *p)
 		}
 	}
 	if (sampler_take_tasks_lost(run->sampler)) {
+		if (p->owner.is_restricted)
+			tasks_confirm(p->tasks, clock_monotonic_ns());
 		tasks_doubt(p->tasks);
 		walk = true;
 	}
@@ -158,33 +164,13 @@ void profiler_cpus_changed(struct profiler *p)
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
-/* The programs of offcpu are the caller's, unless the run began. */
+/* Its sources are the caller's, unless the run began. */
 static void free_run(struct run *run)
 {
 	sampler_destroy(run->sampler);
+	for (unsigned int i = 0; i < run->config.events.count; i++)
+		samples_put(run->config.programs[i]);
 	g_free(run);
-}
-
-/*
- * The programs that report when tasks are away from the CPU; none if no event needs them. What they need
- * is refused here, before anything of the run exists.
- */
-static int open_offcpu(const struct profiler *p, struct offcpu **out, struct err *err)
-{
-	const struct profiler_settings *settings = &p->settings;
-	const struct event *event = events_offcpu(&settings->events);
-	struct offcpu_options options;
-
-	*out = NULL;
-	if (!event)
-		return 0;
-	options = (struct offcpu_options){
-		.min_ns = event->away.min_ns,
-		.waker = event->away.waker,
-		.user = settings->stack_user || settings->stack_dwarf,
-		.depth = (settings->stack_kernel ? settings->depth : 1) + SCHEDULER_FRAMES,
-	};
-	return offcpu_open(&options, p->paths.proc, out, err);
 }
 
 static int explain_locked(const struct rings_config *config, struct err *err)
@@ -230,13 +216,34 @@ static int open_cpus(struct profiler *p, struct run *run, bool *locked, struct e
 		"none of the CPUs is online: choose others with the word `cpus`");
 }
 
-static struct run *create_run(struct profiler *p, enum scope scope, struct offcpu *offcpu)
+static bool has_wakers(const struct event_list *events)
+{
+	bool has = false;
+
+	for (unsigned int i = 0; i < events->count; i++)
+		has |= events->events[i].away.waker;
+	return has;
+}
+
+static struct run *create_run(struct profiler *p, enum scope scope, const struct run_sources *sources)
 {
 	struct run *run = g_new0(struct run, 1);
 
 	run->config = p->resolved;
+	run->config.points = sources->points;
+	for (unsigned int i = 0; i < run->config.events.count; i++) {
+		if (!run->config.programs[i])
+			run->config.programs[i] = only_points_samples(sources->points, i);
+		if (run->config.programs[i])
+			samples_get(run->config.programs[i]);
+	}
 	run->config.scope = scope;
-	run->config.offcpu = offcpu;
+	run->config.offcpu = sources->offcpu;
+	run->config.only = sources->only;
+	run->config.hides_tasks = run->config.is_users = p->owner.is_restricted;
+	run->config.user = p->owner.user;
+	run->config.in_cgroup = sources->in_cgroup;
+	run->config.cgroup_fd = sources->cgroup_fd;
 	run->config.stack_kernel = p->settings.stack_kernel;
 	run->config.stack_user = p->settings.stack_user;
 	run->config.depth = p->settings.depth;
@@ -250,6 +257,8 @@ static struct run *create_run(struct profiler *p, enum scope scope, struct offcp
 		 */
 		atomic_write_relaxed(&p->stacks_copied, true);
 	}
+	if (has_wakers(&run->config.events))
+		atomic_write_relaxed(&p->has_wakers, true);
 	run->config.proc = p->paths.proc;
 	run->sampler = sampler_create(&run->config, p->capture, p->tasks, &p->hooks);
 	return run;
@@ -261,23 +270,95 @@ static void copy_err(struct err *err, const struct err *from)
 		*err = *from;
 }
 
+/*
+ * The narrowest scope that a run may have. BPF programs see all tasks, and users for whose sake there are
+ * narrower scopes may not load them. Events for a cgroup can't be restricted to a task as well.
+ */
+static enum scope last_scope(const struct profiler *p, const struct run_sources *sources)
+{
+	bool has_programs = sources->offcpu || sources->points;
+
+	for (unsigned int i = 0; i < p->resolved.events.count; i++)
+		has_programs |= p->resolved.programs[i] != NULL;
+	return has_programs ? SCOPE_MACHINE : sources->in_cgroup ? SCOPE_USER : SCOPE_OWN;
+}
+
+/*
+ * Takes the rings of a run from the budget, in place of those that it has taken for the run before it: those
+ * of each configured CPU of the setting, since CPUs may go online later.
+ */
+static int take_rings(struct profiler *p, struct err *err)
+{
+	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	uint64_t kb = 0;
+	long cpu;
+
+	for (cpu = 0; cpu < MIN(cpus, CPU_NUMBERS); cpu++)
+		if (is_wanted(p, (unsigned int)cpu))
+			kb += rings_of_cpu(&p->resolved) * p->settings.cpubufsz_kb;
+	/* the rings of one run alone may be more: many CPUs on little memory */
+	kb = MIN(kb, budget_total_kb(p->budget));
+	if (!budget_change(p->budget, BUDGET_RINGS, p->rings_kb, kb))
+		return err_set(err, ENOSPC, "the rings of this run need %" PRIu64 " KB, and those of other "
+			"sessions leave %" PRIu64 ": lower prof_cpubufsz", kb,
+			budget_left_kb(p->budget, BUDGET_RINGS) + p->rings_kb);
+	p->rings_kb = kb;
+	return 0;
+}
+
+static void return_rings(struct profiler *p)
+{
+	budget_return(p->budget, BUDGET_RINGS, p->rings_kb);
+	p->rings_kb = 0;
+}
+
+/* A start that succeeds is no refusal, so the sentence begins with what is done. */
+static void note_scope(enum scope scope, const char *reason, struct err *err)
+{
+	static const char *const extents[SCOPE_COUNT] = {
+		[SCOPE_USER] = "user space of all processes",
+		[SCOPE_OWN] = "user space of your own processes",
+	};
+
+	err_set(err, 0, "started with scope %s, %s; no wider one: %s", scope_name(scope), extents[scope],
+		reason);
+}
+
+/* A run of the tasks of one user: programs refuse all others, or only that user's have events. */
+static int open_own(struct profiler *p, const struct run_sources *sources, struct run **out, struct err *err)
+{
+	struct run *run = create_run(p, sources->only ? SCOPE_FILTERED : SCOPE_OWN, sources);
+	bool locked;
+	int ret = open_cpus(p, run, &locked, err);
+
+	if (ret) {
+		free_run(run);
+		return ret;
+	}
+	*out = run;
+	if (!sources->only)
+		err_set(err, 0, "started with scope own-user, for the processes that the user has now and "
+			"those that they start: %s", sources->why.text);
+	return 0;
+}
+
 /* The widest scope that the kernel allows. *err has the reason why the wider ones failed. */
-static int try_scopes(struct profiler *p, struct offcpu *offcpu, struct run **out, struct err *err)
+static int try_scopes(struct profiler *p, const struct run_sources *sources, struct run **out,
+	struct err *err)
 {
 	struct err first = { "" }, why;
 	enum scope scope;
 	int ret = -EACCES;
 
-	/* the programs see all tasks: the narrower scopes are for users who may not have them */
-	for (scope = SCOPE_MACHINE; scope < (offcpu ? SCOPE_USER : SCOPE_COUNT); scope++) {
-		struct run *run = create_run(p, scope, offcpu);
+	for (scope = SCOPE_MACHINE; scope <= last_scope(p, sources); scope++) {
+		struct run *run = create_run(p, scope, sources);
 		bool locked;
 
 		why.text[0] = 0;
 		ret = open_cpus(p, run, &locked, &why);
 		if (!ret) {
 			if (scope != SCOPE_MACHINE)
-				err_set(err, 0, "scope %s: %s", scope_name(scope), first.text);
+				note_scope(scope, first.text, err);
 			*out = run;
 			return 0;
 		}
@@ -298,11 +379,14 @@ static void enable_run(struct profiler *p, struct run *run)
 	unsigned int cpu;
 
 	profiler_times_begin(p);
+	pthread_mutex_lock(&p->lock);
+	mark_scope(p, &run->config);
+	pthread_mutex_unlock(&p->lock);
+	profiler_keep_header(p);
 	for (cpu = 0; cpu < CPU_NUMBERS; cpu++)
 		if (cpu_in_bitmap(run->cpus, cpu))
 			rings_enable(&run->config, sampler_rings(run->sampler, cpu));
 	pthread_mutex_lock(&p->lock);
-	mark_scope(p, &run->config);
 	p->run = run;
 	p->since_ns = clock_monotonic_ns();
 	atomic_write_release(&p->running, true);
@@ -310,46 +394,95 @@ static void enable_run(struct profiler *p, struct run *run)
 	p->hooks.data_ready(p->hooks.arg);
 }
 
-int profiler_start(struct profiler *p, struct err *err)
+/*
+ * Between two runs perf reports nothing about processes: what was known of them counts again only when the
+ * walk of /proc that follows has confirmed it.
+ */
+static void forget_processes(struct profiler *p)
+{
+	const uint64_t now_ns = clock_monotonic_ns();
+
+	tasks_lose(p->tasks, 0, now_ns);
+	tasks_confirm(p->tasks, now_ns);
+}
+
+static void leave_users(struct profiler *p)
+{
+	if (p->hooks.userwatch)
+		userwatch_leave(p->hooks.userwatch, p->tasks);
+}
+
+static int open_run(struct profiler *p, struct err *err)
 {
 	const struct events_paths paths = { .proc = p->paths.proc };
-	struct offcpu *offcpu = NULL;
+	struct run_sources sources = { .offcpu = NULL };
 	struct run *run;
 	int ret;
 
-	if (p->run)
-		return 0;
-	atomic_write_relaxed(&p->interrupted, false);
 	taskreader_begin(p->reader);
 	ret = profiler_resolve(p, err);
 	if (!ret)
+		ret = take_rings(p, err);
+	if (!ret)
 		ret = events_fit(&p->resolved.events, &paths, err);
 	if (!ret)
-		ret = open_offcpu(p, &offcpu, err);
+		ret = profiler_open_sources(p, &sources, err);
 	if (!ret)
-		ret = try_scopes(p, offcpu, &run, err);
+		ret = p->owner.is_restricted ? open_own(p, &sources, &run, err) :
+			try_scopes(p, &sources, &run, err);
 	if (ret) {
-		offcpu_close(offcpu);
+		profiler_close_sources(p, &sources);
 		taskreader_stop(p->reader);
 		return ret;
 	}
-	profiler_describe_kernel(p);
+	if (!p->owner.is_restricted)
+		profiler_describe_kernel(p);
+	if (p->owner.is_restricted)
+		forget_processes(p);
+	/* before the walk, which alone tells users where the kernel reports no changes */
+	if (p->hooks.userwatch)
+		(void)userwatch_listen(p->hooks.userwatch, p->tasks);
 	tasks_begin_walk(p->tasks);
 	ret = sampler_start(run->sampler, err);
 	if (!ret)
 		ret = walk_proc(p, run, err);
-	if (!ret && offcpu)
-		ret = offcpu_attach(offcpu, err);
+	if (!ret && sources.offcpu)
+		ret = offcpu_attach(sources.offcpu, err);
+	if (!ret && sources.points)
+		ret = only_points_attach(sources.points, err);
 	if (ret) {
+		leave_users(p);
 		taskreader_stop(p->reader);
 		free_run(run);
-		offcpu_close(offcpu);
+		profiler_close_sources(p, &sources);
 		return ret;
 	}
 	taskreader_start(p->reader);
 	tasks_end_walk(p->tasks, clock_monotonic_ns());
 	enable_run(p, run);
 	return 0;
+}
+
+int profiler_refuse_held(const struct profiler *p, struct err *err)
+{
+	if (p->saved_other_boot)
+		return err_set(err, EBUSY, "what is held was captured before this machine was booted: "
+			"`snapshot NAME` keeps it, `clear` makes room");
+	return profiler_refuse_loaded(p, err);
+}
+
+int profiler_begin_run(struct profiler *p, struct err *err)
+{
+	int ret;
+
+	atomic_write_relaxed(&p->interrupted, false);
+	ret = profiler_refuse_held(p, err);
+	if (ret)
+		return ret;
+	ret = open_run(p, err);
+	if (ret)
+		return_rings(p);
+	return ret;
 }
 
 void profiler_interrupt(struct profiler *p)
@@ -366,51 +499,50 @@ void profiler_interrupt(struct profiler *p)
 
 /* ---- stop, flush, clear ---------------------------------------------------------------------- */
 
-static void keep_stats(struct profiler *p, struct run *run)
-{
-	struct sampler_stats stats;
-
-	sampler_get_stats(run->sampler, &stats);
-	p->past.wakeups += stats.wakeups;
-	p->past.empty += stats.empty;
-	p->past.stacks += stats.stacks;
-	p->past.stacks_cut += stats.stacks_cut;
-	p->past.tasks_lost += stats.tasks_lost;
-	p->past.damaged += stats.damaged;
-	sampler_add_cpu_stats(run->sampler, p->past_cpus);
-}
-
-int profiler_stop(struct profiler *p, struct err *err)
+void profiler_end_run(struct profiler *p)
 {
 	struct run *run = p->run;
-	struct offcpu *offcpu;
+	struct run_sources sources = { .offcpu = run->config.offcpu, .only = run->config.only,
+		.points = run->config.points, .in_cgroup = run->config.in_cgroup,
+		.cgroup_fd = run->config.cgroup_fd };
 	unsigned int cpu;
 
-	(void)err;
-	if (!run)
-		return 0;
-	offcpu = run->config.offcpu;
 	for (cpu = 0; cpu < CPU_NUMBERS; cpu++)
 		if (cpu_in_bitmap(run->cpus, cpu))
 			rings_disable(&run->config, sampler_rings(run->sampler, cpu));
 	profiler_times_end(p);
 	sampler_stop(run->sampler);
 	sampler_drain(run->sampler, true);
+	leave_users(p);
 	taskreader_wait(p->reader, BUILD_IDS_NS);
 	taskreader_stop(p->reader);
 	for (cpu = 0; cpu < CPU_NUMBERS; cpu++)
 		if (cpu_in_bitmap(run->cpus, cpu))
 			leave_cpu(p, run, cpu);
 	pthread_mutex_lock(&p->lock);
-	keep_stats(p, run);
-	p->offcpu_missed = offcpu ? offcpu_missed(offcpu) : 0;
+	profiler_add_stats(run, &p->past, p->past_cpus);
+	for (unsigned int i = 0; i < run->config.events.count; i++)
+		p->points_missed[run->config.numbers[i] - 1] = only_points_missed(sources.points, i);
+	p->offcpu_missed = sources.offcpu ? offcpu_missed(sources.offcpu) : 0;
 	p->run = NULL;
 	p->since_ns = clock_monotonic_ns();
-	atomic_write_release(&p->running, false);
+	if (!p->restarting)
+		atomic_write_release(&p->running, false);
 	pthread_mutex_unlock(&p->lock);
 	free_run(run);
-	offcpu_close(offcpu);
+	if (!p->restarting)
+		return_rings(p);
+	profiler_close_sources(p, &sources);
+	profiler_keep_header(p);
 	p->hooks.data_ready(p->hooks.arg);
+}
+
+int profiler_stop(struct profiler *p, struct err *err)
+{
+	(void)err;
+	if (p->run)
+		profiler_end_run(p);
+	p->programs_only = false;
 	return 0;
 }
 
@@ -434,17 +566,27 @@ int profiler_clear(struct profiler *p, struct err *err)
 		sampler_clear(p->run->sampler);
 	} else {
 		capture_clear(p->capture);
+		atomic_write_release(&p->loaded, false);
 		/* stopped and nothing held: the tasks are not needed */
 		tasks_clear(p->tasks);
 	}
+	atomic_write_relaxed(&p->has_wakers, p->run && has_wakers(&p->run->config.events));
 	tally_clear(&p->counts);
 	p->past = (struct sampler_stats){ 0 };
 	g_hash_table_remove_all(p->past_cpus);
+	if (p->saved.used)
+		atomic_add_relaxed(&p->header_stamp, 1);
+	record_buf_fini(&p->saved);
+	record_buf_init(&p->saved);
 	pthread_mutex_unlock(&p->lock);
 	profiler_times_clear(p);
 	if (!p->run)
 		profiler_renumber(p);
-	malloc_trim(0);
+	(void)budget_change(p->budget, BUDGET_CAPTURES, p->captured_kb, p->settings.qlimit_kb); /* no more */
+	p->captured_kb = p->settings.qlimit_kb;
+	trim_memory();
+	p->saved_other_boot = false;
+	profiler_keep_header(p);
 	p->hooks.data_ready(p->hooks.arg);
 	return 0;
 }

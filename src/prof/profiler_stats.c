@@ -25,25 +25,27 @@ static struct balance get_balance(const struct tally *totals, uint32_t cpu, uint
 }
 
 /*
- * The kernel's count since counting began, and the samples that follow: of closed and open
- * descriptors.
+ * The kernel's count since counting began, the samples that follow, and those of them that `only` refused:
+ * of closed and open descriptors.
  */
 static void kernel_count(const struct profiler *p, unsigned int cpu, uint32_t number,
-	uint64_t *count, uint64_t *due)
+	uint64_t *count, uint64_t *due, uint64_t *refused)
 {
-	struct rings_count now;
+	struct profiler_counts now;
 	unsigned int i;
 
 	*count = tally_get(&p->counts, cpu, number, COUNT_KERNEL);
 	*due = tally_get(&p->counts, cpu, number, COUNT_DUE);
+	*refused = tally_get(&p->counts, cpu, number, COUNT_REFUSED);
 	if (!p->run || !cpu_in_bitmap(p->run->cpus, cpu))
 		return;
 	for (i = 0; i < p->run->config.events.count; i++) {
 		if (p->run->config.numbers[i] != number)
 			continue;
-		rings_read(sampler_rings(p->run->sampler, cpu), i, &now);
+		profiler_read_counts(p->run, sampler_rings(p->run->sampler, cpu), i, &now);
+		*refused += now.refused;
 		*count += now.value;
-		*due += profiler_due(&p->run->config.events.events[i], p->run->config.scope, &now);
+		*due += now.due;
 	}
 }
 
@@ -53,14 +55,18 @@ static void print_balance(const struct profiler *p, const struct tally *totals, 
 	const struct known_event *known =
 		&g_array_index(p->known, struct known_event, number - 1);
 	const struct balance b = get_balance(totals, cpu, number);
-	uint64_t count, due;
+	uint64_t count, due, refused;
 
-	kernel_count(p, cpu, number, &count, &due);
-	stats_u64(stats, count, "event.%u.cpu.%u.count", number, cpu);
+	kernel_count(p, cpu, number, &count, &due, &refused);
+	if (known->count_unknown)
+		stats_text(stats, "unknown", "event.%u.cpu.%u.count", number, cpu);
+	else
+		stats_u64(stats, count, "event.%u.cpu.%u.count", number, cpu);
 	stats_u64(stats, b.received - b.lost, "event.%u.cpu.%u.delivered", number, cpu);
 	stats_u64(stats, b.lost, "event.%u.cpu.%u.lost", number, cpu);
+	stats_u64(stats, refused, "event.%u.cpu.%u.filtered", number, cpu);
 	if (!known->due_unknown)
-		stats_i64(stats, (int64_t)(due - b.received),
+		stats_i64(stats, (int64_t)(due - refused - b.received),
 			"event.%u.cpu.%u.undelivered", number, cpu);
 	else
 		stats_text(stats, "unknown", "event.%u.cpu.%u.undelivered", number, cpu);
@@ -82,8 +88,19 @@ static void print_offcpu(const struct profiler *p, uint32_t number, unsigned int
 		shorter += now.shorter;
 		unseen += now.unseen;
 	}
-	stats_u64(stats, shorter, "event.%u.cpu.%u.filtered", number, cpu);
+	stats_u64(stats, shorter, "event.%u.cpu.%u.shorter", number, cpu);
 	stats_u64(stats, unseen, "event.%u.cpu.%u.unseen", number, cpu);
+}
+
+/* How often the program of a tracepoint did not run, in this run or the last one. */
+static uint64_t points_missed(const struct profiler *p, uint32_t number)
+{
+	unsigned int i;
+
+	for (i = 0; p->run && i < p->run->config.events.count; i++)
+		if (p->run->config.numbers[i] == number)
+			return only_points_missed(p->run->config.points, i);
+	return p->points_missed[number - 1];
 }
 
 static bool cpu_was_sampled(const struct profiler *p, const struct tally *totals,
@@ -112,6 +129,8 @@ static void print_event(const struct profiler *p, const struct tally *totals, ui
 	stats_text(stats, event->flags & KPROF_EVENT_FALLBACK ? "cpu-clock" : "no",
 		"event.%u.fallback", number);
 	stats_text(stats, known->was_run ? scope_name(known->scope) : "none", "event.%u.scope", number);
+	if (only_points_takes(event))
+		stats_u64(stats, points_missed(p, number), "event.%u.missed", number);
 	if (event->away.source != EVENT_PERF)
 		stats_u64(stats, p->run && p->run->config.offcpu ? offcpu_missed(p->run->config.offcpu)
 			: p->offcpu_missed, "event.%u.missed", number);
@@ -180,12 +199,20 @@ static void print_capture(const struct profiler *p, struct stats *stats)
 
 	capture_get_stats(p->capture, &c);
 	stats_u64(stats, c.held_bytes, "bytes.held");
+	stats_u64(stats, c.memory_bytes, "bytes.memory");
 	stats_u64(stats, c.written_bytes, "bytes.written");
 	stats_u64(stats, c.dropped_bytes, "bytes.dropped");
 	stats_u64(stats, c.filled, "buffers.filled");
 	stats_u64(stats, c.dropped, "buffers.dropped");
 	stats_u64(stats, c.readers, "readers");
 	stats_u64(stats, tasks_bytes(p->tasks), "bytes.tasks");
+}
+
+static uint64_t count_missing_users(const struct profiler *p)
+{
+	const uint64_t lost = p->hooks.userwatch ? userwatch_lost(p->hooks.userwatch) : 0;
+
+	return lost + tasks_users_dropped(p->tasks);
 }
 
 static void print_sampler(const struct profiler *p, struct stats *stats)
@@ -205,6 +232,7 @@ static void print_sampler(const struct profiler *p, struct stats *stats)
 	stats_u64(stats, read.unreadable, "tasks.unreadable");
 	stats_u64(stats, read.waiting, "tasks.unreadable.waiting");
 	stats_u64(stats, read.missing, "tasks.build_ids_missing");
+	stats_u64(stats, count_missing_users(p), "tasks.users_missing");
 	stats_u64(stats, read.started, "tasks.helpers.started");
 	stats_u64(stats, read.killed, "tasks.helpers.killed");
 	stats_u64(stats, read.hung, "tasks.helpers.hung");
@@ -223,6 +251,7 @@ void profiler_print_stats(struct profiler *p, struct stats *stats)
 	capture_get_totals(p->capture, &totals);
 	stats_text(stats, atomic_read_acquire(&p->running) ? "running" : "stopped", "profiler.state");
 	stats_u64(stats, p->since_ns, "profiler.since_ns");
+	stats_u64(stats, profiler_times_length(p), "profiler.runs_ns");
 	stats_text(stats, p->run ? scope_name(p->run->config.scope) : "none", "profiler.scope");
 	for (number = 1; number <= p->known->len; number++)
 		print_event(p, &totals, number, stats);

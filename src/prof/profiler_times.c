@@ -66,6 +66,7 @@ void profiler_times_end(struct profiler *p)
 	if (times->len)
 		g_array_append_vals(p->times, times->data, times->len);
 	keep_newest(p->times);
+	p->runs_ns += clock_monotonic_ns() - p->times_since_ns;
 	p->times_since_ns = 0;
 	atomic_add_relaxed(&p->header_stamp, 1);
 	pthread_mutex_unlock(&p->lock);
@@ -75,20 +76,18 @@ void profiler_times_clear(struct profiler *p)
 {
 	pthread_mutex_lock(&p->lock);
 	g_array_set_size(p->times, 0);
+	p->runs_ns = 0;
 	if (p->times_since_ns)
 		begin(p);
 	pthread_mutex_unlock(&p->lock);
 }
 
-static void encode(const GArray *times, struct record_buf *buf)
+uint64_t profiler_times_length(const struct profiler *p)
 {
-	guint i;
-
-	for (i = 0; i < times->len; i++)
-		record_cpu_times(buf, &g_array_index(times, struct kprof_rec_cpu_times, i));
+	return p->runs_ns + (p->times_since_ns ? clock_monotonic_ns() - p->times_since_ns : 0);
 }
 
-void profiler_times_encode(struct profiler *p, struct record_buf *buf)
+void profiler_times_copy(struct profiler *p, GArray *times)
 {
 	GArray *now = NULL;
 	uint64_t since;
@@ -99,10 +98,21 @@ void profiler_times_encode(struct profiler *p, struct record_buf *buf)
 	if (since)
 		now = read_times(p, since);
 	pthread_mutex_lock(&p->lock);
-	encode(p->times, buf);
+	g_array_append_vals(times, p->times->data, p->times->len);
 	if (now && p->times_since_ns == since) /* the run has not ended meanwhile */
-		encode(now, buf);
+		g_array_append_vals(times, now->data, now->len);
 	pthread_mutex_unlock(&p->lock);
 	if (now)
 		g_array_free(now, TRUE);
+}
+
+void profiler_times_encode(struct profiler *p, struct record_buf *buf)
+{
+	GArray *times = g_array_new(FALSE, FALSE, sizeof(struct kprof_rec_cpu_times));
+	guint i;
+
+	profiler_times_copy(p, times);
+	for (i = 0; i < times->len; i++)
+		record_cpu_times(buf, &g_array_index(times, struct kprof_rec_cpu_times, i));
+	g_array_free(times, TRUE);
 }

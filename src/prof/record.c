@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "prof/tally.h"
+#include "prof/varint.h"
 
 /* type and payload size as varints: our types need 1 byte, sizes up to 32 MiB need 4 */
 #define ENVELOPE_MAX 5
@@ -49,28 +50,6 @@ static int make_room(struct record_buf *buf, size_t bytes)
 	return 0;
 }
 
-static uint8_t *put_varint(uint8_t *p, uint64_t value)
-{
-	while (value >= 0x80) {
-		*p++ = (uint8_t)(value | 0x80);
-		value >>= 7;
-	}
-	*p++ = (uint8_t)value;
-	return p;
-}
-
-static const uint8_t *get_varint(const uint8_t *p, uint64_t *value)
-{
-	unsigned int shift = 0;
-
-	*value = 0;
-	do {
-		*value |= (uint64_t)(*p & 0x7f) << shift;
-		shift += 7;
-	} while (*p++ & 0x80);
-	return p;
-}
-
 /* Writes the envelope, and sets *payload to the place of the payload of `size` bytes. */
 static int begin_record(struct record_buf *buf, enum kprof_record_type type, size_t size,
 	uint8_t **payload)
@@ -81,8 +60,8 @@ static int begin_record(struct record_buf *buf, enum kprof_record_type type, siz
 	ret = make_room(buf, ENVELOPE_MAX + size);
 	if (ret)
 		return ret;
-	p = put_varint(buf->data + buf->used, (uint64_t)type);
-	p = put_varint(p, size);
+	p = varint_put(buf->data + buf->used, (uint64_t)type);
+	p = varint_put(p, size);
 	*payload = p;
 	buf->used = (size_t)(p - buf->data) + size;
 	return 0;
@@ -284,6 +263,18 @@ int record_clock(struct record_buf *buf, uint64_t time_ns, uint64_t wall_ns, uin
 	return add_record(buf, KPROF_REC_CLOCK, &head, sizeof(head), &tail, sizeof(tail));
 }
 
+int record_host(struct record_buf *buf, const struct kprof_rec_host *head, const char *name)
+{
+	return add_record(buf, KPROF_REC_HOST, head, sizeof(*head), name, strlen(name) + 1);
+}
+
+int record_user(struct record_buf *buf, uint64_t time_ns, uint32_t pid, uint32_t uid)
+{
+	const struct kprof_rec_user head = { .time_ns = time_ns, .pid = pid, .uid = uid };
+
+	return add_record(buf, KPROF_REC_USER, &head, sizeof(head), NULL, 0);
+}
+
 int record_throttle(struct record_buf *buf, uint64_t time_ns, uint32_t cpu, uint32_t event,
 	bool throttled)
 {
@@ -335,7 +326,7 @@ size_t record_length(const uint8_t *data)
 	uint64_t type, size;
 	const uint8_t *payload;
 
-	payload = get_varint(get_varint(data, &type), &size);
+	payload = varint_get(varint_get(data, &type), &size);
 	return (size_t)(payload - data) + size;
 }
 
@@ -362,7 +353,7 @@ static bool next_sample(const uint8_t *data, size_t len, size_t *at, struct kpro
 	const uint8_t *payload;
 
 	while (*at < len) {
-		payload = get_varint(get_varint(data + *at, &type), &size);
+		payload = varint_get(varint_get(data + *at, &type), &size);
 		*at = (size_t)(payload - data) + size;
 		if (type == KPROF_REC_KERN_TRACE || type == KPROF_REC_USER_TRACE) {
 			memcpy(trace, payload, sizeof(*trace));
@@ -406,7 +397,7 @@ void record_count(const uint8_t *data, size_t len, struct record_counts *counts)
 	size_t at = 0;
 
 	while (at < len) {
-		payload = get_varint(get_varint(data + at, &type), &size);
+		payload = varint_get(varint_get(data + at, &type), &size);
 		if (type == KPROF_REC_KERN_TRACE || type == KPROF_REC_USER_TRACE) {
 			counts->samples++;
 		} else if (type == KPROF_REC_LOST) {
@@ -430,7 +421,7 @@ void record_tally(const uint8_t *data, size_t len, enum kprof_lost_reason reason
 		uint64_t type, size;
 		const uint8_t *payload;
 
-		payload = get_varint(get_varint(data + at, &type), &size);
+		payload = varint_get(varint_get(data + at, &type), &size);
 		if (type == KPROF_REC_KERN_TRACE || type == KPROF_REC_USER_TRACE) {
 			memcpy(&trace, payload, sizeof(trace));
 			if (samples && (trace.cpu != cpu || trace.info != event)) {

@@ -67,11 +67,13 @@ int record_fork(struct record_buf *buf, enum kprof_record_type type,
 	const struct kprof_rec_fork *fork);
 int record_build_id(struct record_buf *buf, uint64_t time_ns, uint32_t pid, uint64_t addr,
 	const uint8_t *id, uint8_t length);
-/* writer: the process that writes the capture, 0 to leave it out */
 /* details: generation, size and time of modification, 0 if unknown */
 int record_file_id(struct record_buf *buf, const struct kprof_rec_file_id *head,
 	const uint64_t details[3]);
+/* writer: the process that writes the capture, 0 to leave it out */
 int record_clock(struct record_buf *buf, uint64_t time_ns, uint64_t wall_ns, uint32_t writer);
+int record_host(struct record_buf *buf, const struct kprof_rec_host *head, const char *name);
+int record_user(struct record_buf *buf, uint64_t time_ns, uint32_t pid, uint32_t uid);
 int record_throttle(struct record_buf *buf, uint64_t time_ns, uint32_t cpu, uint32_t event,
 	bool throttled);
 int record_user_stack(struct record_buf *buf, const struct kprof_rec_user_stack *head,
@@ -81,6 +83,9 @@ int record_away(struct record_buf *buf, const struct kprof_rec_away *head, const
 	const uint64_t *kernel, size_t kernel_count, const uint64_t *user, size_t user_count);
 int record_cpu_times(struct record_buf *buf, const struct kprof_rec_cpu_times *times);
 int record_period(struct record_buf *buf, uint32_t cpu, uint32_t event, uint64_t period);
+
+/* Whether records from a file can be walked as below. */
+bool record_are_whole(const uint8_t *data, size_t len);
 
 /* ---- walking encoded records (trusted: encoded by this process) ------------------------------ */
 
@@ -101,6 +106,12 @@ void record_count(const uint8_t *data, size_t len, struct record_counts *counts)
 
 /* Adds the samples in data under `reason`, and the numbers of its LOST records. */
 void record_tally(const uint8_t *data, size_t len, enum kprof_lost_reason reason,
+	struct tally *tally);
+/*
+ * The same of a capture that was loaded, by reason only, in few rows: in a file that somebody else made there
+ * may be as many CPUs and events as records, and they are none of this machine.
+ */
+void record_tally_loaded(const uint8_t *data, size_t len, enum kprof_lost_reason reason,
 	struct tally *tally);
 
 #endif

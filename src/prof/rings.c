@@ -9,6 +9,7 @@
 
 #include "base/bisect.h"
 #include "base/units.h"
+#include "sys/perf_as.h"
 #include "sys/proc.h"
 
 /*
@@ -24,6 +25,7 @@ const char *scope_name(enum scope scope)
 		[SCOPE_MACHINE] = "machine",
 		[SCOPE_USER] = "machine-user",
 		[SCOPE_OWN] = "own-user",
+		[SCOPE_FILTERED] = "own-user",
 	};
 
 	return names[scope];
@@ -50,8 +52,7 @@ static bool is_shared_kind(const struct event *event)
 	       event->attr.config != PERF_COUNT_SW_TASK_CLOCK;
 }
 
-/* How many rings of samples a CPU has. */
-static unsigned int count_rings(const struct rings_config *config)
+unsigned int rings_of_cpu(const struct rings_config *config)
 {
 	unsigned int i, shared = 0;
 
@@ -69,7 +70,7 @@ uint64_t rings_fitting_kb(const struct rings_config *config)
 	if (perf_sysctl(config->proc, PERF_SYSCTL_MLOCK_KB, &limit_kb) || limit_kb < 0)
 		return 0;
 	for (; try.ring_bytes >= TASK_RING_MIN; try.ring_bytes /= 2)
-		if ((try.ring_bytes / KIB + page_kb) * count_rings(config) +
+		if ((try.ring_bytes / KIB + page_kb) * rings_of_cpu(config) +
 				task_ring_bytes(&try) / KIB + page_kb <= (uint64_t)limit_kb)
 			return try.ring_bytes / KIB;
 	return 0;
@@ -91,6 +92,10 @@ static void sample_attr(const struct rings_config *config, unsigned int index,
 	struct perf_event_attr *attr)
 {
 	*attr = config->events.events[index].attr;
+	if (config->programs[index]) {
+		attr->type = PERF_TYPE_SOFTWARE; /* instead of a tracepoint */
+		attr->config = PERF_COUNT_SW_BPF_OUTPUT;
+	}
 	complete_attr(config, attr);
 	attr->wakeup_watermark = (uint32_t)(config->ring_bytes / 2);
 	attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
@@ -151,8 +156,26 @@ static GArray *own_tasks(const struct rings_config *config)
 {
 	GArray *tids = g_array_new(FALSE, FALSE, sizeof(pid_t));
 
-	proc_threads_of(config->proc, geteuid(), collect_thread, tids);
+	proc_threads_of(config->proc, config->is_users ? config->user.uid : geteuid(), collect_thread, tids);
 	return tids;
+}
+
+/* Opens the event for each of the tasks: a descriptor or -errno for each. */
+static int open_own(const struct rings_config *config, const struct perf_event_attr *attr, unsigned int cpu,
+	const GArray *tids, int *opened)
+{
+	const pid_t *all = (const pid_t *)(const void *)tids->data;
+	int fd;
+
+	if (config->is_users)
+		return perf_open_as(config->user.uid, config->user.gid, attr, (int)cpu, all, tids->len,
+			opened);
+	for (guint i = 0; i < tids->len; i++) {
+		opened[i] = perf_open(attr, all[i], (int)cpu, &fd);
+		if (!opened[i])
+			opened[i] = fd;
+	}
+	return 0;
 }
 
 static bool may_pass_over(int ret)
@@ -160,36 +183,46 @@ static bool may_pass_over(int ret)
 	return ret == -ESRCH || ret == -EACCES || ret == -EPERM;
 }
 
-/*
- * One event on one CPU: for all tasks, or for each task that may be sampled (a task that ended,
- * or runs with another user's rights, is skipped unless there is no other).
- */
-static int open_event(const struct rings_config *config, const struct perf_event_attr *attr,
+static int open_for_tasks(const struct rings_config *config, const struct perf_event_attr *attr,
 	unsigned int cpu, GArray *fds)
 {
-	g_autoptr(GArray) tids = NULL;
-	int first = 0, fd, ret;
+	g_autoptr(GArray) tids = own_tasks(config);
+	g_autofree int *opened = g_new(int, tids->len + 1);
+	int passed = -ESRCH, failed = 0, ret = open_own(config, attr, cpu, tids, opened);
 	guint i;
 
+	/* all that are open are the caller's, also after an error */
+	for (i = 0; !ret && i < tids->len; i++) {
+		if (opened[i] >= 0)
+			g_array_append_val(fds, opened[i]);
+		else if (!may_pass_over(opened[i]))
+			failed = opened[i];
+		else if (passed == -ESRCH)
+			passed = opened[i];
+	}
+	if (ret || failed)
+		return ret ? ret : failed;
+	return fds->len ? 0 : passed;
+}
+
+/*
+ * One event on one CPU: for all tasks, or for each task that may be sampled (a task that ended,
+ * or runs with another user's rights, is skipped unless there is no other), or with a descriptor for all
+ * tasks of a cgroup.
+ */
+static int open_event(const struct rings_config *config, const struct perf_event_attr *attr, int cgroup_fd,
+	unsigned int cpu, GArray *fds)
+{
+	int fd, ret;
+
 	if (config->scope != SCOPE_OWN) {
-		ret = perf_open(attr, -1, (int)cpu, &fd);
+		ret = cgroup_fd >= 0 ? perf_open_cgroup(attr, cgroup_fd, (int)cpu, &fd)
+				     : perf_open(attr, -1, (int)cpu, &fd);
 		if (!ret)
 			g_array_append_val(fds, fd);
 		return ret;
 	}
-	tids = own_tasks(config);
-	for (i = 0; i < tids->len; i++) {
-		ret = perf_open(attr, g_array_index(tids, pid_t, i), (int)cpu, &fd);
-		if (!ret)
-			g_array_append_val(fds, fd);
-		else if (!may_pass_over(ret))
-			return ret;
-		else if (!first)
-			first = ret;
-	}
-	if (fds->len)
-		return 0;
-	return first ? first : -ESRCH;
+	return open_for_tasks(config, attr, cpu, fds);
 }
 
 /* All descriptors of fds write into the ring of the first. */
@@ -254,10 +287,55 @@ static int join_offcpu(const struct rings_config *config, struct rings *r, unsig
 	if (ret)
 		return ret;
 	offcpu_count(config->offcpu, r->cpu, &counts);
-	r->base[index] = counts.taken; /* of the CPU before it went offline */
+	r->base[index] = counts.taken + counts.refused; /* of the CPU before it went offline */
+	r->refused_base[index] = counts.refused;
 	r->offcpu_base = counts;
 	r->offcpu = config->offcpu;
 	r->offcpu_index = (int)index;
+	return 0;
+}
+
+int rings_join_only(const struct rings_config *config, struct rings *r, struct err *err)
+{
+	unsigned int i;
+	int ret = 0;
+	guint j;
+
+	if (!config->only)
+		return 0;
+	for (i = 0; i < config->events.count; i++) {
+		if ((int)i == r->offcpu_index)
+			continue; /* offcpu's programs count what they refuse */
+		r->refused_base[i] = only_filter_count(config->only, r->cpu, i);
+		r->others_base[i] = only_filter_count_others(config->only, r->cpu, i);
+		if (r->programs[i])
+			r->base[i] += r->refused_base[i];
+		if (!only_filter_takes(&config->events.events[i])) {
+			if (config->scope == SCOPE_FILTERED)
+				return err_set(err, EPERM, "samples of %s can't be refused in the kernel",
+					config->events.events[i].text);
+			continue;
+		}
+		for (j = 0; !ret && j < r->fds[i]->len; j++)
+			ret = only_filter_attach(config->only, i, g_array_index(r->fds[i], int, j), err);
+	}
+	r->only = config->only;
+	return ret;
+}
+
+/* The same for a program of probes/. */
+static int join_program(const struct rings_config *config, struct rings *r, unsigned int index)
+{
+	struct samples *samples = config->programs[index];
+	int ret;
+
+	if (!samples)
+		return 0;
+	ret = samples_add_cpu(samples, r->cpu, g_array_index(r->fds[index], int, 0));
+	if (ret)
+		return ret;
+	r->programs[index] = samples;
+	r->base[index] = samples_taken(samples, r->cpu);
 	return 0;
 }
 
@@ -293,7 +371,8 @@ static int open_samples(const struct rings_config *config, struct rings *r, bool
 
 	for (i = 0; i < config->events.count; i++) {
 		sample_attr(config, i, &attr);
-		ret = open_event(config, &attr, r->cpu, r->fds[i]);
+		ret = open_event(config, &attr, config->in_cgroup ? config->cgroup_fd : -1, r->cpu,
+			r->fds[i]);
 		if (ret == -ENOSYS && config->stack_copied)
 			return err_set(err, EOPNOTSUPP,
 				"this kernel cannot sample user registers and stacks (stack dwarf)");
@@ -307,6 +386,8 @@ static int open_samples(const struct rings_config *config, struct rings *r, bool
 			return err_set(err, -ret, "ring of %zu KiB on CPU %u: %s",
 				config->ring_bytes / 1024, r->cpu, strerror(-ret));
 		ret = join_offcpu(config, r, i);
+		if (!ret)
+			ret = join_program(config, r, i);
 		if (ret)
 			return err_set(err, -ret, "event %s on CPU %u: %s", config->events.events[i].text,
 				r->cpu, strerror(-ret));
@@ -323,7 +404,7 @@ static int open_tasks(const struct rings_config *config, struct rings *r, bool *
 	guint i;
 
 	task_attr(config, &attr);
-	ret = open_event(config, &attr, r->cpu, r->task_fds);
+	ret = open_event(config, &attr, -1, r->cpu, r->task_fds);
 	if (ret) {
 		perf_explain(ret, config->proc, err);
 		err_prefix(err, "events of tasks on CPU %u", r->cpu);
@@ -357,6 +438,8 @@ int rings_open(const struct rings_config *config, unsigned int cpu, struct rings
 	*locked = false;
 	ret = open_samples(config, r, locked, err);
 	if (!ret)
+		ret = rings_join_only(config, r, err);
+	if (!ret)
 		ret = open_tasks(config, r, locked, err);
 	if (ret) {
 		rings_close(config, r);
@@ -383,6 +466,9 @@ void rings_close(const struct rings_config *config, struct rings *r)
 		return;
 	if (r->offcpu)
 		offcpu_remove_cpu(config->offcpu, r->cpu);
+	for (i = 0; i < config->events.count; i++)
+		if (r->programs[i])
+			samples_remove_cpu(r->programs[i], r->cpu);
 	for (i = 0; i < r->count; i++)
 		perf_ring_unmap(&r->samples[i].ring);
 	perf_ring_unmap(&r->tasks);
@@ -421,6 +507,13 @@ void rings_disable(const struct rings_config *config, struct rings *r)
 	each_fd(config, r, perf_disable);
 }
 
+uint64_t rings_others(const struct rings *r, unsigned int index)
+{
+	const uint64_t others = r->only ? only_filter_count_others(r->only, r->cpu, index) : 0;
+
+	return others - MIN(r->others_base[index], others);
+}
+
 void rings_reset(const struct rings_config *config, struct rings *r)
 {
 	struct rings_count count;
@@ -429,6 +522,8 @@ void rings_reset(const struct rings_config *config, struct rings *r)
 	for (i = 0; i < config->events.count; i++) {
 		rings_read(r, i, &count);
 		r->base[i] = count.base + count.value;
+		r->refused_base[i] += rings_refused(r, i);
+		r->others_base[i] += rings_others(r, i);
 	}
 	if (r->offcpu)
 		offcpu_count(r->offcpu, r->cpu, &r->offcpu_base);
@@ -456,10 +551,27 @@ void rings_read(const struct rings *r, unsigned int index, struct rings_count *c
 	add_counts(r->fds[index], count);
 	if ((int)index == r->offcpu_index) {
 		offcpu_count(r->offcpu, r->cpu, &offcpu);
-		count->value = offcpu.taken; /* perf does not count what a program writes */
+		count->value = offcpu.taken + offcpu.refused; /* perf does not count what a program writes */
 	}
+	if (r->programs[index])
+		count->value = samples_taken(r->programs[index], r->cpu) +
+			(r->only ? only_filter_count(r->only, r->cpu, index) : 0);
 	count->base = MIN(r->base[index], count->value);
 	count->value -= count->base;
+}
+
+uint64_t rings_refused(const struct rings *r, unsigned int index)
+{
+	struct offcpu_counts offcpu;
+	uint64_t refused = 0;
+
+	if ((int)index == r->offcpu_index) {
+		offcpu_count(r->offcpu, r->cpu, &offcpu);
+		refused = offcpu.refused;
+	} else if (r->only) {
+		refused = only_filter_count(r->only, r->cpu, index);
+	}
+	return refused - MIN(r->refused_base[index], refused);
 }
 
 bool rings_read_offcpu(const struct rings *r, unsigned int index, struct offcpu_counts *counts)

@@ -20,15 +20,19 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "bpf/samples.h"
 #include "prof/events.h"
 #include "prof/offcpu.h"
+#include "prof/only_points.h"
 #include "sys/perf.h"
 
 /* What a run samples; start tries them in this order. */
 enum scope {
 	SCOPE_MACHINE,	/* every task, kernel and user space */
 	SCOPE_USER,	/* every task, user space only */
-	SCOPE_OWN,	/* tasks of the server's user and their children, user space only */
+	SCOPE_OWN,	/* tasks of one user and their children, user space only */
+	/* all tasks that the user has at each moment: those of others are refused by `only` */
+	SCOPE_FILTERED,
 	SCOPE_COUNT,
 };
 
@@ -45,6 +49,15 @@ struct rings_config {
 	size_t ring_bytes; /* of samples, a power of two */
 	struct perf_features features;
 	struct offcpu *offcpu; /* the programs of offcpu and wall; NULL if there is no such event */
+	/* what programs write to: those of probes/, and with `only` those of tracepoints; else NULL */
+	struct samples *programs[EVENTS_MAX];
+	struct only_points *points; /* the programs of tracepoints; NULL: the events are perf's */
+	bool is_users;		 /* SCOPE_OWN: of this user, with that user's rights; else of the server's */
+	struct sample_user user;
+	bool hides_tasks; /* those without samples: see tasks_hide() */
+	struct only_filter *only; /* checks what is sampled; NULL: nothing does */
+	bool in_cgroup; /* only tasks of this cgroup are sampled, by perf's events for cgroups */
+	int cgroup_fd;
 	const char *proc; /* NULL for "/proc" */
 };
 
@@ -84,7 +97,9 @@ struct rings_samples {
 struct rings {
 	unsigned int cpu;
 	const struct offcpu *offcpu; /* counts the samples of event offcpu_index */
+	struct samples *programs[EVENTS_MAX]; /* count those of other events that programs write */
 	int offcpu_index; /* -1 if there is none */
+	const struct only_filter *only; /* counts what it refused */
 	struct offcpu_counts offcpu_base; /* as `base`, of the counts other than `taken` */
 	GArray *fds[EVENTS_MAX]; /* of int; one, or in SCOPE_OWN one for each task */
 	GArray *task_fds;	 /* of int */
@@ -99,6 +114,8 @@ struct rings {
 	 * profiler.lock and the drain lock, read under either.
 	 */
 	uint64_t base[EVENTS_MAX];
+	uint64_t refused_base[EVENTS_MAX]; /* the same, of what `only` refused */
+	uint64_t others_base[EVENTS_MAX];  /* and of samples of other users than the session's owner */
 	uint64_t lost_tasks;
 };
 
@@ -112,18 +129,27 @@ int rings_open(const struct rings_config *config, unsigned int cpu, struct rings
 /* Does nothing for NULL. */
 void rings_close(const struct rings_config *config, struct rings *rings);
 
+/* Has the samples checked by config->only from now on, of events that are open. Under profiler.lock. */
+int rings_join_only(const struct rings_config *config, struct rings *rings, struct err *err);
 int rings_enable(const struct rings_config *config, struct rings *rings);
 void rings_disable(const struct rings_config *config, struct rings *rings);
 /* Counts begin at 0 again; losses do not. */
 void rings_reset(const struct rings_config *config, struct rings *rings);
 /* Event `index` of the config. Losses are 0 if the kernel does not report them. */
 void rings_read(const struct rings *rings, unsigned int index, struct rings_count *count);
+/* How many samples of it `only` refused, since the last rings_reset(). They are in the count. */
+uint64_t rings_refused(const struct rings *rings, unsigned int index);
+/* The same of those that are not of the owner of the session. */
+uint64_t rings_others(const struct rings *rings, unsigned int index);
 /* How often tasks came back without a sample; false if it is another event. */
 bool rings_read_offcpu(const struct rings *rings, unsigned int index, struct offcpu_counts *counts);
 uint64_t rings_tasks_lost(const struct rings *rings);
 
 /* The index in config->events of the event that wrote a record with this id; -1 if it is unknown. */
 int rings_find(const struct rings *rings, const struct rings_samples *samples, uint64_t id);
+
+/* How many rings of samples a CPU has. */
+unsigned int rings_of_cpu(const struct rings_config *config);
 
 /* The ring size in KiB that kernel.perf_event_mlock_kb would allow; 0 if none. */
 uint64_t rings_fitting_kb(const struct rings_config *config);

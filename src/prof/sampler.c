@@ -42,6 +42,30 @@ void sampler_drain(struct sampler *s, bool last)
 		s->hooks.data_ready(s->hooks.arg);
 }
 
+void sampler_hold(struct sampler *s)
+{
+	pthread_mutex_lock(&s->drain);
+	sampler_drain_all(s, false);
+}
+
+void sampler_drain_held(struct sampler *s)
+{
+	sampler_drain_all(s, false);
+}
+
+struct rings *sampler_held_rings(struct sampler *s, unsigned int cpu)
+{
+	struct sampler_cpu *c = find_cpu(s, cpu);
+
+	return c ? c->rings : NULL;
+}
+
+void sampler_release(struct sampler *s)
+{
+	pthread_mutex_unlock(&s->drain);
+	s->hooks.data_ready(s->hooks.arg);
+}
+
 void sampler_clear(struct sampler *s)
 {
 	struct sampler_cpu *c;

@@ -75,6 +75,16 @@ void sampler_stop(struct sampler *sampler);
 
 /* When this returns, what the rings held is in the capture. last: nothing more will come. */
 void sampler_drain(struct sampler *sampler, bool last);
+/*
+ * Drains as above, and then nothing more goes to the capture, and nothing of tasks is forgotten, until
+ * sampler_release(), which must follow soon.
+ */
+void sampler_hold(struct sampler *sampler);
+/* Drains again, between the two. */
+void sampler_drain_held(struct sampler *sampler);
+/* As sampler_rings(), between the two. */
+struct rings *sampler_held_rings(struct sampler *sampler, unsigned int cpu);
+void sampler_release(struct sampler *sampler);
 /* The counters of all rings begin at 0, and what the rings hold is discarded. */
 void sampler_clear(struct sampler *sampler);
 /*

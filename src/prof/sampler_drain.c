@@ -36,10 +36,20 @@ static const struct tally *count_run(struct sampler *s, const struct sampler_cpu
 	return &s->run_samples;
 }
 
+/* Readers get what is known of the process whose samples came last. */
+static void show_seen(struct sampler *s, struct sampler_cpu *c)
+{
+	if (c->seen_ns)
+		tasks_show(s->tasks, c->seen_pid, c->seen_ns);
+	c->seen_ns = 0;
+}
+
 static void publish_run(struct sampler *s, struct sampler_cpu *c)
 {
 	const uint8_t *run;
 	size_t len;
+
+	show_seen(s, c);
 
 	run = encoder_run(c->encoder, &len);
 	if (len) {
@@ -69,6 +79,19 @@ static void count_invalid(struct sampler *s, struct sampler_cpu *c, unsigned int
 	capture_lost(s->capture, c->rings->cpu, s->config->numbers[index], KPROF_LOST_INVALID, 1);
 }
 
+/* A sample was encoded. */
+static void note_seen(struct sampler *s, struct sampler_cpu *c)
+{
+	uint64_t time_ns;
+	uint32_t pid;
+
+	encoder_last(c->encoder, &pid, &time_ns);
+	if (pid != c->seen_pid)
+		show_seen(s, c);
+	c->seen_pid = pid;
+	c->seen_ns = time_ns;
+}
+
 static void take_sample(struct sampler *s, struct sampler_cpu *c,
 	const struct perf_event_header *header)
 {
@@ -92,6 +115,8 @@ static void take_sample(struct sampler *s, struct sampler_cpu *c,
 	}
 	if (ret)
 		count_invalid(s, c, (unsigned int)index);
+	else if (s->config->hides_tasks)
+		note_seen(s, c);
 }
 
 /* The kernel's layout of PERF_RECORD_THROTTLE and UNTHROTTLE. */
@@ -248,27 +273,46 @@ static void begin_samples(struct sampler_cpu *c)
 		perf_ring_begin(&c->rings->samples[i].ring);
 }
 
-static void drain_tasks(struct sampler *s, struct sampler_cpu *c)
+/* Returns whether records may have been lost since the last drain. */
+static bool drain_tasks(struct sampler *s, struct sampler_cpu *c)
 {
 	const struct perf_event_header *header;
 	const uint64_t from = c->rings->tasks.tail;
+	bool any = false;
 	uint64_t lost;
 
 	perf_ring_begin(&c->rings->tasks);
 	while ((header = perf_ring_next(&c->rings->tasks, s->scratch)))
 		if (!taskevents_add(s->taskevents, header)) {
 			s->stats.tasks_lost++;
-			s->tasks_lost = true;
+			s->tasks_lost = any = true;
 		}
 	perf_ring_end(&c->rings->tasks);
 	if (!may_have_lost(&c->rings->tasks, from))
-		return;
+		return any;
 	lost = rings_tasks_lost(c->rings);
 	if (lost != c->rings->lost_tasks) {
 		s->stats.tasks_lost += lost - c->rings->lost_tasks;
 		c->rings->lost_tasks = lost;
-		s->tasks_lost = true;
+		s->tasks_lost = any = true;
 	}
+	/* a kernel that does not count them may have lost some */
+	return any || !s->config->features.has_lost;
+}
+
+/* Step 3 up to the records of tasks. */
+static void drain_all_tasks(struct sampler *s, uint64_t now_ns)
+{
+	struct sampler_cpu *c;
+	GHashTableIter iter;
+	bool lost = false;
+
+	g_hash_table_iter_init(&iter, s->cpus);
+	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&c))
+		lost |= drain_tasks(s, c);
+	if (lost && s->config->hides_tasks)
+		tasks_lose(s->tasks, s->drained_ns, clock_monotonic_ns());
+	s->drained_ns = now_ns;
 }
 
 bool sampler_drain_all(struct sampler *s, bool last)
@@ -276,21 +320,23 @@ bool sampler_drain_all(struct sampler *s, bool last)
 	const uint64_t stamp = tasks_stamp(s->tasks);
 	struct sampler_cpu *c;
 	GHashTableIter iter;
-	uint64_t until;
+	uint64_t now_ns, until;
 	bool any = false;
 
 	g_hash_table_iter_init(&iter, s->cpus);
 	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&c))
 		begin_samples(c);
-	until = last ? UINT64_MAX : clock_monotonic_ns();
-	g_hash_table_iter_init(&iter, s->cpus);
-	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&c))
-		drain_tasks(s, c);
+	now_ns = clock_monotonic_ns();
+	until = last ? UINT64_MAX : now_ns;
+	drain_all_tasks(s, now_ns);
 	taskevents_apply(s->taskevents, s->tasks, until);
+	if (s->hooks.tasks_known)
+		s->hooks.tasks_known(s->hooks.profiler);
 	g_hash_table_iter_init(&iter, s->cpus);
 	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&c))
 		any |= drain_samples(s, c, last);
 	capture_settle(s->capture, last);
+	capture_write_files(s->capture);
 	tasks_settle(s->tasks, capture_newest_seq(s->capture), capture_runs(s->capture),
 		capture_oldest_seq(s->capture));
 	return any || last || tasks_stamp(s->tasks) != stamp;

@@ -18,6 +18,9 @@ struct sampler_cpu {
 	struct rings_samples *samples; /* the ring that is being drained */
 	struct encoder *encoder;
 	uint64_t throttled_since[EVENTS_MAX]; /* 0 if not throttled */
+	/* if tasks are hidden: the process of the last sample in this run and its time; 0 if there is none */
+	uint32_t seen_pid;
+	uint64_t seen_ns;
 };
 
 struct sampler {
@@ -39,6 +42,7 @@ struct sampler {
 	pthread_t thread;
 	bool thread_runs; /* t */
 	bool tasks_lost;  /* d: since sampler_take_tasks_lost() */
+	uint64_t drained_ns; /* d: the begin of the last drain; 0 before the first */
 	GHashTable *offline; /* d: CPUs that went offline since sampler_take_offline() */
 	struct sampler_stats stats;		    /* d */
 	GHashTable *cpu_stats;			    /* d: cpu to struct sampler_cpu_stats */

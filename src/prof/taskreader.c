@@ -75,6 +75,9 @@ static int add_process(void *arg, const struct proc_process *process)
 	tasks_add_process(requester->reader->tasks, clock_monotonic_ns(), (uint32_t)process->pid,
 		process->start_ticks ? clock_boot_ticks_to_monotonic_ns(process->start_ticks) : 0,
 		process->exe);
+	if (process->real_uid != PROC_NO_USER)
+		tasks_add_user(requester->reader->tasks, clock_monotonic_ns(), (uint32_t)process->pid,
+			process->real_uid);
 	return 0;
 }
 
@@ -388,6 +391,14 @@ void taskreader_wait(struct taskreader *reader, uint64_t ns)
 	while (early && (reader->busy || tasks_has_wanted(reader->tasks)))
 		early = clock_wait_until(&reader->idle, &reader->lock, until_ns);
 	pthread_mutex_unlock(&reader->lock);
+}
+
+bool taskreader_can_read(struct taskreader *reader)
+{
+	struct helpers_counts counts;
+
+	helpers_count(reader->command.helpers, &counts);
+	return counts.started;
 }
 
 /* ---- create, destroy ------------------------------------------------------------------------- */

@@ -44,6 +44,8 @@ void taskreader_begin(struct taskreader *reader);
  * missing.
  */
 int taskreader_walk(struct taskreader *reader, const _Atomic bool *stop);
+/* Whether its program, kprof-symbols, could be started since the reader was created. */
+bool taskreader_can_read(struct taskreader *reader);
 /* Reads one process in the same way. Returns -ETIMEDOUT if it cannot be read now. */
 int taskreader_visit(struct taskreader *reader, uint32_t pid, const _Atomic bool *stop);
 

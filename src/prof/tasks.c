@@ -14,7 +14,7 @@ void tasks_put_mapping(struct mapping *m)
 {
 	if (--m->refs)
 		return;
-	g_ref_string_release(m->path);
+	interned_release(m->path);
 	g_free(m);
 }
 
@@ -55,16 +55,14 @@ GPtrArray *tasks_own_mappings(struct program *program)
 
 static void free_program(struct program *program)
 {
-	if (program->path)
-		g_ref_string_release(program->path);
+	interned_release(program->path);
 	put_set(program->set);
 	g_free(program);
 }
 
 void tasks_free_thread(struct thread *thread)
 {
-	if (thread->name)
-		g_ref_string_release(thread->name);
+	interned_release(thread->name);
 	g_free(thread);
 }
 
@@ -77,6 +75,8 @@ static void free_process(struct process *p)
 		tasks_free_thread(link->data);
 	}
 	g_ptr_array_free(p->programs, TRUE);
+	if (p->users)
+		g_array_free(p->users, TRUE);
 	g_free(p);
 }
 
@@ -119,6 +119,7 @@ struct tasks *tasks_create(void)
 	struct tasks *t = g_new0(struct tasks, 1);
 
 	pthread_mutex_init(&t->lock, NULL);
+	t->strings = interned_create();
 	t->living = g_hash_table_new(NULL, NULL);
 	t->tids = g_hash_table_new(NULL, NULL);
 	t->by_id = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL,
@@ -127,6 +128,7 @@ struct tasks *tasks_create(void)
 	g_queue_init(&t->ending);
 	g_queue_init(&t->ended);
 	tasks_init_wanted(t);
+	tasks_init_users(t);
 	return t;
 }
 
@@ -135,7 +137,10 @@ static void free_all(struct tasks *t)
 	tasks_free_endings(&t->ending);
 	tasks_free_endings(&t->ended);
 	tasks_clear_wanted(t);
+	tasks_clear_users(t);
 	g_hash_table_remove_all(t->living);
+	if (t->by_pid)
+		g_hash_table_remove_all(t->by_pid);
 	g_hash_table_remove_all(t->tids);
 	g_queue_init(&t->by_change); /* its links are members of the processes */
 	g_hash_table_remove_all(t->by_id);
@@ -155,9 +160,12 @@ void tasks_destroy(struct tasks *t)
 		return;
 	free_all(t);
 	tasks_fini_wanted(t);
+	tasks_fini_users(t);
 	g_hash_table_destroy(t->living);
+	tasks_fini_hidden(t);
 	g_hash_table_destroy(t->tids);
 	g_hash_table_destroy(t->by_id);
+	interned_destroy(t->strings);
 	pthread_mutex_destroy(&t->lock);
 	g_free(t);
 }
@@ -181,6 +189,8 @@ static struct process *add_process(struct tasks *t, uint32_t pid)
 	g_hash_table_insert(t->living, GUINT_TO_POINTER(pid), p);
 	g_hash_table_insert(t->by_id, &p->id, p);
 	g_queue_push_tail_link(&t->by_change, &p->by_change);
+	tasks_hide_process(t, p);
+	tasks_adopt_user(t, p);
 	return p;
 }
 
@@ -191,7 +201,7 @@ static struct program *add_program(struct tasks *t, struct process *p, uint64_t 
 	struct program *program = g_new0(struct program, 1);
 
 	program->time_ns = time_ns;
-	program->path = path ? g_ref_string_new_intern(path) : NULL;
+	program->path = path ? interned_new(t->strings, path) : NULL;
 	program->set = set;
 	program->born_runs = t->runs;
 	g_ptr_array_add(p->programs, program);
@@ -239,11 +249,12 @@ struct thread *tasks_need_thread(struct tasks *t, uint64_t time_ns, struct proce
 	return thread ? thread : add_thread(t, time_ns, p, tid);
 }
 
-void tasks_set_name(struct thread *thread, uint64_t time_ns, const char *name)
+void tasks_set_name(struct tasks *t, struct thread *thread, uint64_t time_ns, const char *name)
 {
-	if (thread->name)
-		g_ref_string_release(thread->name);
-	thread->name = g_ref_string_new_intern(name);
+	const char *before = thread->name;
+
+	thread->name = interned_new(t->strings, name);
+	interned_release(before); /* after that: the new name may be the same string */
 	thread->comm_ns = time_ns;
 }
 
@@ -360,6 +371,7 @@ static struct process *fork_process(struct tasks *t, uint64_t time_ns, uint32_t 
 	}
 	p->fork_ns = time_ns;
 	p->parent_id = parent ? parent->id : 0;
+	tasks_inherit_user(t, p);
 	p->orphan = !known && !was_walked;
 	if (p->orphan)
 		p->known_since_ns = UINT64_MAX;
@@ -387,7 +399,7 @@ void tasks_fork(struct tasks *t, uint64_t time_ns, uint32_t pid, uint32_t tid,
 
 		if (like && like->name && like->seen_walk == t->walk)
 			/* a new task has its parent's name */
-			tasks_set_name(thread, time_ns, like->name);
+			tasks_set_name(t, thread, time_ns, like->name);
 	}
 	tasks_touch_thread(t, thread);
 	pthread_mutex_unlock(&t->lock);
@@ -440,7 +452,7 @@ void tasks_comm(struct tasks *t, uint64_t time_ns, uint32_t pid, uint32_t tid, c
 	pthread_mutex_lock(&t->lock);
 	p = tasks_need_process(t, time_ns, pid);
 	thread = tasks_need_thread(t, time_ns, p, tid);
-	tasks_set_name(thread, time_ns, name);
+	tasks_set_name(t, thread, time_ns, name);
 	thread->seen_walk = t->walk;
 	if (exec) {
 		if (p->living > 1)

@@ -42,6 +42,11 @@ struct tasks_mapping {
 
 struct tasks *tasks_create(void);
 void tasks_destroy(struct tasks *tasks);
+/*
+ * Readers get records of those processes only for which tasks_show() was called. For a capture of the tasks
+ * of one user: perf reports mappings and names of all. Called before anything else.
+ */
+void tasks_hide(struct tasks *tasks);
 /* Removes everything, living processes too: no run is active and no sample is held. The writer. */
 void tasks_clear(struct tasks *tasks);
 
@@ -70,6 +75,8 @@ void tasks_doubt(struct tasks *tasks);
  */
 void tasks_add_process(struct tasks *tasks, uint64_t time_ns, uint32_t pid, uint64_t start_ns,
 	const char *path);
+/* Its real user: after tasks_add_process(). */
+void tasks_add_user(struct tasks *tasks, uint64_t time_ns, uint32_t pid, uint32_t uid);
 void tasks_add_thread(struct tasks *tasks, uint64_t time_ns, uint32_t pid, uint32_t tid,
 	const char *name);
 void tasks_add_mapping(struct tasks *tasks, uint64_t time_ns, uint32_t pid,
@@ -89,6 +96,28 @@ void tasks_exit(struct tasks *tasks, uint64_t time_ns, uint32_t pid, uint32_t ti
 /* exec: the process runs another program from now on; its mappings follow */
 void tasks_comm(struct tasks *tasks, uint64_t time_ns, uint32_t pid, uint32_t tid,
 	const char *name, bool exec);
+
+/*
+ * The real user of the process changed at time_ns, or another id of it did, as the kernel reports it
+ * (prof/userwatch.h), in any order with the records of perf. Any thread.
+ */
+void tasks_user_changed(struct tasks *tasks, uint64_t time_ns, uint32_t pid, uint32_t uid);
+/* How many changes of users were left out, since a process had too many. Any thread. */
+uint64_t tasks_users_dropped(struct tasks *tasks);
+
+/*
+ * A sample of the process was taken at time_ns: readers get the program that it had then, and what was
+ * reported of it up to that time, but no later program, which may be another user's. Only after
+ * tasks_hide(), and before readers can read the sample.
+ */
+void tasks_show(struct tasks *tasks, uint32_t pid, uint64_t time_ns);
+/*
+ * Between these times records of tasks may have been lost: a sample after it does not show what was known
+ * before, which may be of another process that had the pid, unless a walk has seen it since.
+ */
+void tasks_lose(struct tasks *tasks, uint64_t from_ns, uint64_t to_ns);
+/* A walk of /proc begins now: what it adds is so since then. Before tasks_begin_walk() and tasks_doubt(). */
+void tasks_confirm(struct tasks *tasks, uint64_t time_ns);
 
 /*
  * After each drain of all rings. Each drain reads all that was in the rings at the end of the

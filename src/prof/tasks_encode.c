@@ -57,6 +57,8 @@ static bool parent_tells(struct tasks *t, const struct process *p, const struct 
 	const struct process *parent = g_hash_table_lookup(t->by_id, &p->parent_id);
 	guint i;
 
+	if (t->by_pid)
+		return false; /* what is shown of the parent is another part of it */
 	if (p->fork_missing)
 		return false; /* without it no FORK names the parent */
 	for (i = 0; parent && i < parent->programs->len; i++) {
@@ -73,7 +75,9 @@ static void encode_program(struct tasks *t, const struct process *p, const struc
 {
 	guint i;
 
-	if (program->stamp > since && program->path)
+	if (!tasks_shows(t, program, program->time_ns))
+		return;
+	if (MAX(program->stamp, program->first_stamp) > since && program->path)
 		record_new_process(buf, program->time_ns, p->pid, program->path);
 	if (program->inherited && parent_tells(t, p, program))
 		return;
@@ -87,9 +91,11 @@ static void encode_program(struct tasks *t, const struct process *p, const struc
 		 */
 		const bool came = m->stamp <= program->born_stamp;
 		const uint64_t stamp = came ? program->born_stamp : m->stamp;
+		const uint64_t time_ns = came ? program->time_ns : m->time_ns;
 
-		if (MAX(stamp, m->id_stamp) > since)
-			encode_mapping(m, came ? program->time_ns : m->time_ns, p->pid, buf);
+		if (tasks_shows(t, program, time_ns) && (MAX(stamp, m->id_stamp) > since ||
+				tasks_comes_into_view(program, time_ns, since)))
+			encode_mapping(m, time_ns, p->pid, buf);
 	}
 }
 
@@ -108,12 +114,12 @@ static void encode_event(const struct process *p, const struct thread *thread,
 	record_fork(buf, type, &head);
 }
 
-static void encode_thread(
-	const struct process *p, const struct thread *thread, struct record_buf *buf)
+static void encode_thread(struct tasks *t, const struct process *p, const struct thread *thread,
+	struct record_buf *buf)
 {
-	if (thread->fork_ns)
+	if (thread->fork_ns && tasks_shows_thread(t, p, thread->fork_ns))
 		encode_event(p, thread, KPROF_REC_FORK, thread->fork_ns, buf);
-	if (thread->name)
+	if (thread->name && tasks_shows_thread(t, p, thread->comm_ns))
 		record_comm(buf, thread->comm_ns, p->pid, thread->tid, thread->name);
 }
 
@@ -139,8 +145,13 @@ static void encode_process(struct tasks *t, const struct process *p, uint64_t si
 	GList *changed = find_changed(p, since), *link;
 	guint i;
 
+	if (t->by_pid && !p->show_stamp)
+		return;
+	if (p->show_stamp > since)
+		changed = p->threads.head; /* more of each may be shown now */
 	for (link = changed; link; link = link->next)
-		encode_thread(p, link->data, buf);
+		encode_thread(t, p, link->data, buf);
+	tasks_encode_users(t, p, since, buf);
 	for (i = 0; i < p->programs->len; i++)
 		encode_program(t, p, g_ptr_array_index(p->programs, i), since, buf);
 	for (link = changed; link; link = link->next)

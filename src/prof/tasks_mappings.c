@@ -75,7 +75,8 @@ static void end_covered(struct tasks *t, struct process *p, struct program *prog
 	}
 }
 
-static struct mapping *create_mapping(uint64_t time_ns, const struct tasks_mapping *from)
+static struct mapping *create_mapping(struct tasks *t, uint64_t time_ns,
+	const struct tasks_mapping *from)
 {
 	struct mapping *m = g_new0(struct mapping, 1);
 
@@ -84,7 +85,7 @@ static struct mapping *create_mapping(uint64_t time_ns, const struct tasks_mappi
 	m->addr = from->addr;
 	m->size = from->size;
 	m->offset = from->offset;
-	m->path = g_ref_string_new_intern(from->path);
+	m->path = interned_new(t->strings, from->path);
 	m->file = from->file;
 	if (from->build_id_length && from->build_id_length <= KPROF_BUILD_ID_MAX) {
 		m->build_id_length = from->build_id_length;
@@ -136,7 +137,7 @@ static void add_mapping(struct tasks *t, struct process *p, struct program *prog
 static void add_past_mapping(struct tasks *t, uint64_t time_ns, struct process *p,
 	struct program *program, const struct tasks_mapping *from)
 {
-	struct mapping *m = create_mapping(time_ns, from);
+	struct mapping *m = create_mapping(t, time_ns, from);
 
 	add_mapping(t, p, program, m);
 	tasks_want_build_id(t, p, m);
@@ -159,13 +160,13 @@ void tasks_add_mapping(struct tasks *t, uint64_t time_ns, uint32_t pid,
 		m->seen_walk = t->walk;
 	} else {
 		end_covered(t, p, program, from);
-		m = create_mapping(time_ns, from);
+		m = create_mapping(t, time_ns, from);
 		add_mapping(t, p, program, m);
 		if (!from->build_id_requested)
 			tasks_want_build_id(t, p, m);
 		/* the kernel maps the program itself before anything else */
 		if (!program->path && is_file(m)) {
-			program->path = g_ref_string_new_intern(from->path);
+			program->path = interned_new(t->strings, from->path);
 			program->stamp = m->stamp;
 		}
 	}

@@ -35,7 +35,8 @@ static uint64_t program_bytes(const struct program *program)
 
 static uint64_t process_bytes(const struct process *p)
 {
-	uint64_t bytes = sizeof(*p) + sizeof(GPtrArray);
+	uint64_t bytes = sizeof(*p) + sizeof(GPtrArray) +
+		(p->users ? p->users->len * sizeof(struct user_change) : 0);
 	guint i;
 
 	for (i = 0; i < p->programs->len; i++)
@@ -103,7 +104,7 @@ void tasks_end_mapping(struct tasks *t, struct process *p, struct program *progr
 		struct mapping *own = g_memdup2(m, sizeof(*m));
 
 		own->refs = 1;
-		g_ref_string_acquire(own->path);
+		interned_get(own->path);
 		g_ptr_array_index(all, index) = own;
 		tasks_put_mapping(m);
 		m = own;
@@ -140,6 +141,7 @@ void tasks_free_endings(GQueue *endings)
 static void drop_process(struct tasks *t, struct process *p)
 {
 	g_queue_unlink(&t->by_change, &p->by_change);
+	tasks_forget_pid(t, p);
 	g_hash_table_remove(t->by_id, &p->id); /* frees it */
 }
 
@@ -185,6 +187,7 @@ void tasks_settle(struct tasks *t, uint64_t newest_seq, uint64_t runs, uint64_t 
 
 	pthread_mutex_lock(&t->lock);
 	t->runs = runs;
+	tasks_settle_users(t); /* before the parents of new processes are freed */
 	while ((e = g_queue_peek_head(&t->ended)) && e->seq < oldest_seq)
 		drop_thing(t, g_queue_pop_head(&t->ended));
 	/* what ended before the previous drain: its last samples are in blocks now */

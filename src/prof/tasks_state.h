@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Shared by tasks.c (changes), tasks_walk.c (walks of /proc), tasks_files.c (build-ids),
- * tasks_reap.c (ended objects) and tasks_encode.c (records for readers). No other file includes it.
+ * tasks_reap.c (ended objects), tasks_show.c (what readers may see) and tasks_encode.c (records for
+ * readers). No other file includes it.
  *
  * A process is a list of programs (what it got at its fork, then one for each exec), each with a
  * set of mappings, and its threads. A forked process shares the parent's set until one of the two
@@ -17,8 +18,11 @@
 #include <stdint.h>
 
 #include "base/atomic.h"
+#include "base/interned.h"
 #include "kprof/records.h"
 #include "prof/tasks.h"
+
+#define TASKS_NO_USER UINT32_MAX
 
 struct mapping {
 	int refs;  /* sets and endings that hold it */
@@ -33,7 +37,7 @@ struct mapping {
 	uint64_t seen_walk;	    /* as in struct process */
 	uint64_t born_runs; /* likewise */
 	uint64_t addr, size, offset;
-	char *path; /* interned with g_ref_string */
+	const char *path; /* of tasks.strings */
 	uint8_t build_id_length;
 	uint8_t build_id[KPROF_BUILD_ID_MAX];
 	struct tasks_file file;
@@ -50,9 +54,17 @@ struct program {
 	uint64_t stamp;
 	uint64_t born_stamp; /* what its set has from before that was inherited by fork */
 	uint64_t born_runs;
-	char *path; /* g_ref_string; NULL from an exec until its first mapping */
+	const char *path; /* of tasks.strings; NULL from an exec until its first mapping */
 	struct mapping_set *set;
 	bool inherited; /* set is unchanged since the fork */
+	/*
+	 * If tasks are hidden: what was reported up to shown_ns is shown, since show_stamp; the program
+	 * itself, if it is, since first_stamp. Before, what was reported up to before_ns was, since
+	 * before_stamp.
+	 */
+	uint64_t shown_ns, show_stamp, first_stamp;
+	uint64_t before_ns, before_stamp;
+	uint64_t confirmed_ns; /* begin of the last walk that has seen it; 0 if none has */
 };
 
 struct thread {
@@ -64,7 +76,7 @@ struct thread {
 	uint64_t fork_ns, comm_ns, exit_ns; /* 0 if not seen */
 	uint32_t parent_pid, parent_tid;
 	bool ended;
-	char *name;	 /* g_ref_string or NULL */
+	const char *name; /* of tasks.strings, or NULL */
 	GList by_change; /* in process.threads */
 };
 
@@ -89,7 +101,20 @@ struct process {
 	unsigned int living; /* threads */
 	bool ended;
 	bool orphan;	  /* forked by an unknown process: has no mappings from it */
+	uint64_t older_id; /* the one that had the pid before, if tasks are hidden; 0 if there is none */
+	uint64_t show_stamp; /* the latest of its programs; 0 if none is shown */
+	uint64_t seen_stamp, newest_ns; /* its stamp when it was shown, and the newest time known then */
+	GArray *users; /* of struct user_change, by time; NULL: none is known */
+	uint32_t born_uid; /* that of its parent at the fork; TASKS_NO_USER: not known */
 	bool fork_missing; /* the thread that the fork made has exited; its FORK record is missing */
+};
+
+/* A process has another real user from then on. */
+struct user_change {
+	uint64_t time_ns;
+	uint64_t stamp;
+	uint32_t uid;
+	bool walked; /* a walk of /proc has found it, maybe later than it happened */
 };
 
 enum ending_kind { END_PROCESS, END_PROGRAM, END_MAPPING, END_THREAD };
@@ -109,7 +134,12 @@ struct ending {
 struct tasks {
 	pthread_mutex_t lock;
 	/* under lock */
+	struct interned *strings; /* paths and names */
 	GHashTable *living; /* pid to struct process */
+	/* if tasks are hidden: when records may have been lost, struct tasks_gap by time; the current walk */
+	GArray *gaps;
+	uint64_t confirm_ns;
+	GHashTable *by_pid; /* pid to the newest struct process that had it; NULL unless tasks are hidden */
 	GHashTable *tids;   /* tid to struct thread: the living ones of all processes */
 	GHashTable *by_id;  /* id to struct process, also those that have ended */
 	GQueue by_change;   /* struct process, newest change last */
@@ -121,6 +151,12 @@ struct tasks {
 	uint64_t runs;
 	/* number of the run's walk of /proc; between two runs no records are received */
 	uint64_t walk;
+	uint64_t walk_stamp; /* when it began */
+	/* struct early_user: changes of processes of which nothing else is known yet, oldest first */
+	GArray *early_users;
+	/* ids of processes that were forked since the last settling, and before it */
+	GArray *forked, *forked_before;
+	_Atomic uint64_t users_dropped;
 	/*
 	 * written under lock, read by any thread: relaxed, since a stale value only delays a
 	 * reader
@@ -148,7 +184,7 @@ struct process *tasks_find_process(struct tasks *t, uint32_t pid);
 struct process *tasks_need_process(struct tasks *t, uint64_t time_ns, uint32_t pid);
 /* A living thread of p; the caller touches it if it is new. */
 struct thread *tasks_need_thread(struct tasks *t, uint64_t time_ns, struct process *p, uint32_t tid);
-void tasks_set_name(struct thread *thread, uint64_t time_ns, const char *name);
+void tasks_set_name(struct tasks *t, struct thread *thread, uint64_t time_ns, const char *name);
 /* p runs another program from now on. path NULL if unknown. */
 void tasks_begin_program(struct tasks *t, struct process *p, uint64_t time_ns, const char *path);
 
@@ -160,6 +196,43 @@ void tasks_free_thread(struct thread *thread);
 uint64_t tasks_touch(struct tasks *t, struct process *p);
 /* The thread changed with its process. */
 void tasks_touch_thread(struct tasks *t, struct thread *thread);
+
+/* ---- tasks_users.c: all under lock ------------------------------------------------------------ */
+
+void tasks_init_users(struct tasks *t);
+void tasks_clear_users(struct tasks *t);
+void tasks_fini_users(struct tasks *t);
+/* A process was added. */
+void tasks_adopt_user(struct tasks *t, struct process *p);
+/* p, whose parent is set, was forked. */
+void tasks_inherit_user(struct tasks *t, struct process *p);
+/* After each drain. */
+void tasks_settle_users(struct tasks *t);
+void tasks_encode_users(
+	struct tasks *t, const struct process *p, uint64_t since, struct record_buf *buf);
+
+/* ---- tasks_show.c: all under lock ------------------------------------------------------------ */
+
+struct tasks_gap {
+	uint64_t from_ns, to_ns;
+};
+
+/* Frees what tasks_hide() has made. */
+void tasks_fini_hidden(struct tasks *t);
+/* A walk has seen that the process runs its current program. */
+void tasks_confirm_process(struct tasks *t, struct process *p);
+/* A process was added; it will be freed. */
+void tasks_hide_process(struct tasks *t, struct process *p);
+void tasks_forget_pid(struct tasks *t, const struct process *p);
+/* Whether readers get what was reported of a thread of it at time_ns. */
+bool tasks_shows_thread(const struct tasks *t, const struct process *p, uint64_t time_ns);
+/* Whether what was reported at time_ns was hidden when a reader encoded up to `since`, and is shown now. */
+bool tasks_comes_into_view(const struct program *program, uint64_t time_ns, uint64_t since);
+/* Whether readers get what was reported of the program at time_ns. */
+static inline bool tasks_shows(const struct tasks *t, const struct program *program, uint64_t time_ns)
+{
+	return !t->by_pid || (program->show_stamp && time_ns <= program->shown_ns);
+}
 
 /* ---- tasks_files.c: all under lock ----------------------------------------------------------- */
 

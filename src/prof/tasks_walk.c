@@ -39,7 +39,7 @@ static void set_program(struct tasks *t, struct process *p, uint64_t time_ns, co
 		return;
 	if (!kept && !program->path) {
 		/* it is new, or perf reported it first, but no mapping */
-		program->path = g_ref_string_new_intern(path);
+		program->path = interned_new(t->strings, path);
 		program->stamp = tasks_touch(t, p);
 	} else if (strcmp(program->path ? program->path : "", path) && program->time_ns < time_ns) {
 		tasks_begin_program(t, p, time_ns, path[0] ? path : NULL); /* its exec was missed */
@@ -63,6 +63,7 @@ void tasks_add_process(struct tasks *t, uint64_t time_ns, uint32_t pid, uint64_t
 	if (!watched || p->known_since_ns == UINT64_MAX)
 		p->known_since_ns = time_ns;
 	p->seen_walk = t->walk;
+	tasks_confirm_process(t, p);
 	p->start_ns = start_ns;
 	p->orphan = false;
 	pthread_mutex_unlock(&t->lock);
@@ -79,7 +80,7 @@ void tasks_add_thread(struct tasks *t, uint64_t time_ns, uint32_t pid, uint32_t 
 	thread = tasks_need_thread(t, time_ns, p, tid);
 	if (!thread->comm_ns ||
 		(thread->seen_walk != t->walk && strcmp(thread->name ? thread->name : "", name))) {
-		tasks_set_name(thread, time_ns, name);
+		tasks_set_name(t, thread, time_ns, name);
 		tasks_touch_thread(t, thread);
 	}
 	thread->seen_walk = t->walk;
@@ -110,6 +111,7 @@ void tasks_begin_walk(struct tasks *t)
 {
 	pthread_mutex_lock(&t->lock);
 	t->walk++;
+	t->walk_stamp = atomic_read_relaxed(&t->stamp);
 	pthread_mutex_unlock(&t->lock);
 }
 

@@ -201,3 +201,34 @@ int args_plan(const char *text, uint32_t bytes, struct args_plan plan[KPROF_ARGS
 	}
 	return more < 0 ? more : count;
 }
+
+uint32_t args_hash(const char *format, uint32_t bytes)
+{
+	uint32_t hash = 2166136261u;
+
+	for (uint32_t i = 0; i < bytes; i++)
+		hash = (hash ^ (unsigned char)format[i]) * 16777619u;
+	return hash;
+}
+
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+bool args_word(const struct args_conversion *conversion, char word[ARGS_WORD_MAX + 1])
+{
+	const char *begin = conversion->literal, *end = begin + conversion->literal_bytes, *at;
+
+	while (end > begin && (end[-1] == ' ' || end[-1] == '"'))
+		end--;
+	if (end > begin && (end[-1] == '=' || end[-1] == ':'))
+		end--;
+	for (at = end; at > begin && is_word(at[-1]); at--)
+		;
+	if (at == end || (size_t)(end - at) > ARGS_WORD_MAX || (*at >= '0' && *at <= '9'))
+		return false;
+	memcpy(word, at, (size_t)(end - at));
+	word[end - at] = '\0';
+	return true;
+}

@@ -69,4 +69,15 @@ struct args_plan {
  */
 int args_plan(const char *format, uint32_t bytes, struct args_plan plan[KPROF_ARGS_MAX]);
 
+/* FNV-1a, by which a program of probes/ sees whether an event has the format that it was made for. */
+uint32_t args_hash(const char *format, uint32_t bytes);
+
+/* A name of an argument, without NUL. A longer word is not used as a name. */
+#define ARGS_WORD_MAX 64u
+/*
+ * The name of a conversion's argument: the word that ends in "=", ":" or a blank, and perhaps a double
+ * quote, before it. Returns false if there is none.
+ */
+bool args_word(const struct args_conversion *conversion, char word[ARGS_WORD_MAX + 1]);
+
 #endif

@@ -54,17 +54,29 @@ struct proto_wait helpers_until(const struct proto_wait *wait, uint64_t ns)
 	return until;
 }
 
-/* In a build tree the programs lie beside each other. */
+/* Returns the path, or frees it and returns NULL if no program is there. */
+static char *keep_if_program(char *path)
+{
+	if (path && access(path, X_OK) == 0)
+		return path;
+	g_free(path);
+	return NULL;
+}
+
+/* In a build tree the programs lie beside each other. An installation may have been moved as a whole. */
 char *helpers_find_program(void)
 {
+	static const char installed[] = KPROFS_LIBEXECDIR "/kprof-symbols";
 	g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
 	g_autofree char *folder = self ? g_path_get_dirname(self) : NULL;
-	char *beside = folder ? g_build_filename(folder, "kprof-symbols", NULL) : NULL;
+	char *found = folder ? keep_if_program(g_build_filename(folder, "kprof-symbols", NULL)) : NULL;
 
-	if (beside && access(beside, X_OK) == 0)
-		return beside;
-	g_free(beside);
-	return g_strdup(KPROFS_LIBEXECDIR "/kprof-symbols");
+	if (!found)
+		found = keep_if_program(g_strdup(installed));
+	if (!found && folder)
+		found = keep_if_program(
+			g_build_filename(folder, "../libexec/kprofs/kprof-symbols", NULL));
+	return found ? found : g_strdup(installed);
 }
 
 struct helpers *helpers_create(const struct helpers_options *options)

@@ -97,8 +97,8 @@ unsigned int helpers_reap(struct helpers *helpers);
 void helpers_prepare_reader(struct helpers *helpers);
 
 /*
- * Returns the path of kprof-symbols, to be freed: beside the running program (in a build tree), else that
- * of the installed one, which may be missing.
+ * Returns the path of kprof-symbols, to be freed: beside the running program (in a build tree), else where it
+ * was to be installed, else in ../libexec/kprofs beside the running program. It may be missing.
  */
 char *helpers_find_program(void);
 

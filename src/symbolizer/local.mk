@@ -3,6 +3,7 @@ noinst_LIBRARIES += libsymbolizer.a
 libsymbolizer_a_SOURCES = \
 	%D%/result_wire.c %D%/result_wire.h \
 	%D%/cache.c %D%/cache.h \
+	%D%/file_functions.c %D%/file_functions.h \
 	%D%/helpers.c %D%/helpers.h \
 	%D%/proto.c %D%/proto.h \
 	%D%/remote.c %D%/remote.h \

@@ -58,6 +58,7 @@ static bool has_path(const struct proto_message *message)
 	case PROTO_READ_ONE:
 	case PROTO_BUILD_ID:
 	case PROTO_TRY_OPEN:
+	case PROTO_FUNCTIONS:
 	case PROTO_INFO:
 		return true;
 	default:
@@ -75,7 +76,7 @@ static size_t proto_size(const struct proto_message *message)
 	if (message->head.type == PROTO_OFFSETS)
 		return count <= PROTO_OFFSETS_MAX ? size + count * sizeof(uint64_t) : 0;
 	if (message->head.type == PROTO_RESULTS || message->head.type == PROTO_ROW ||
-		message->head.type == PROTO_RECORDS)
+		message->head.type == PROTO_RECORDS || message->head.type == PROTO_FOUND)
 		return count <= PROTO_BYTES_MAX ? size + count : 0;
 	return count ? 0 : size;
 }

@@ -16,6 +16,7 @@
  *	client -> child    ELF, DEBUG, ALT, VDSO, KERNEL, JIT (with the file)  <- INFO
  *	                   OFFSETS (any number), RESOLVE           <- RESULTS (any number), DONE
  *	                   ROW (address: an offset)                <- ROW (error, or a struct unwind_row)
+ *	                   FUNCTIONS (with the file)               <- FOUND (any number), DONE
  *
  * Thread-safe, one thread at a time on a descriptor.
  */
@@ -66,6 +67,8 @@ enum proto_type {
 	/* pid, start, end, inode, dev_major, dev_minor, time_ns, path: of a mapping */
 	PROTO_BUILD_ID,
 	PROTO_READ_DONE, /* error, flags; for BUILD_ID its build_id */
+	PROTO_FUNCTIONS, /* path: a pattern of their names; flags */
+	PROTO_FOUND,	 /* struct proto_place, each with its texts, in the bytes */
 	PROTO_TRY_OPEN,  /* tests only: the child tries to open a path, replies OPENED (error) */
 };
 
@@ -76,6 +79,10 @@ enum proto_type {
  * has a copy. Without the flag such a file is -EXDEV.
  */
 #define PROTO_ANY_MOUNT (1u << 1)
+
+/* flags of FUNCTIONS; without any: functions */
+#define PROTO_STATIC_PROBES (1u << 0) /* those of <sys/sdt.h>; the pattern is of PROVIDER:NAME */
+#define PROTO_OBJECTS (1u << 1)	      /* symbols of objects too */
 
 /* flags of INFO */
 #define PROTO_HAS_SYMBOLS (1u << 0) /* the full symbol table, not only the dynamic one */
@@ -118,6 +125,22 @@ void proto_init(struct proto_message *message, enum proto_type type);
 /* Returns -ENAMETOOLONG if the path does not fit. */
 int proto_set_path(struct proto_message *message, const char *path);
 void proto_set_build_id(struct proto_message *message, const uint8_t *bytes, size_t length);
+
+/* What FOUND has of a function, an object or a static probe. */
+struct proto_found {
+	const char *name;
+	const char *arguments; /* of a static probe, as <sys/sdt.h> writes them; else "" */
+	uint64_t offset;       /* of its first byte in the file */
+	uint64_t address;      /* the same in memory, as the file says */
+	uint64_t counter;      /* of a static probe: where its semaphore is in the file; 0 if it has none */
+};
+
+/* The same in the bytes. The texts follow, each with its NUL, up to a multiple of 8 bytes. */
+struct proto_place {
+	uint64_t offset, address, counter;
+	uint32_t name_bytes; /* with its NUL */
+	uint32_t bytes;	     /* of all that follows */
+};
 
 struct proto_wait {
 	int cancel_fd;        /* readable: cancel; -1 if not cancellable */

@@ -6,6 +6,8 @@ libsymbolizerd_a_SOURCES = \
 	%D%/demangle.c %D%/demangle.h \
 	%D%/dwarflines.c %D%/dwarflines.h \
 	%D%/elfsyms.c %D%/elfsyms.h \
+	%D%/staticprobes.c \
+	%D%/functions.c %D%/functions.h %D%/staticprobes.c \
 	%D%/image.c %D%/image.h \
 	%D%/jitdump.c %D%/jitdump.h \
 	%D%/local.c %D%/local.h \

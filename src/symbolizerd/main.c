@@ -9,8 +9,6 @@
  *
  * The connection is descriptor 3.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,18 +17,22 @@
 #include <unistd.h>
 
 #include "symbolizerd/helper.h"
+#include "sys/child.h"
 #include "sys/confine.h"
 
 #define CONNECTION_FD 3
 
-/* gcc defines a macro, clang a feature */
+/* The sanitizers report there. gcc defines a macro, clang a feature. */
+#define LAST_STREAM STDERR_FILENO
 #ifdef __has_feature
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define KEEP_STDERR
+#undef LAST_STREAM
+#define LAST_STREAM STDOUT_FILENO
 #endif
 #endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define KEEP_STDERR
+#undef LAST_STREAM
+#define LAST_STREAM STDOUT_FILENO
 #endif
 
 static int is_connection(int fd)
@@ -41,29 +43,14 @@ static int is_connection(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
 }
 
-/* Their output has no reader, and a hostile file may cause it. */
-static void close_output(void)
-{
-	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	dup2(fd, STDIN_FILENO);
-	dup2(fd, STDOUT_FILENO);
-#ifndef KEEP_STDERR
-	dup2(fd, STDERR_FILENO);
-#endif
-	if (fd > STDERR_FILENO)
-		close(fd);
-}
-
 int main(int argc, char **argv)
 {
 	if (argc != 4 || !is_connection(CONNECTION_FD)) {
 		fprintf(stderr, "kprof-symbols is started by kprofs and kprof only\n");
 		return 2;
 	}
-	close_output();
+	/* their output has no reader, and a hostile file may cause it */
+	(void)child_close_streams(LAST_STREAM);
 	confine_close_from(CONNECTION_FD + 1);
 	if (strcmp(argv[1], "opener") == 0)
 		return opener_serve(CONNECTION_FD);

@@ -17,6 +17,7 @@
 #include "symbolizerd/demangle.h"
 #include "symbolizerd/dwarflines.h"
 #include "symbolizerd/elfsyms.h"
+#include "symbolizerd/functions.h"
 #include "symbolizerd/image.h"
 #include "symbolizerd/jitdump.h"
 #include "symbolizerd/plt.h"
@@ -480,6 +481,17 @@ int parse_resolve(struct parse *parse, const uint64_t *offsets, size_t count, un
 	if (!same)
 		return -ESTALE;
 	return lines && (flags & SYMBOLS_LINES) ? SYMBOLS_LINES : 0;
+}
+
+int parse_functions(struct parse *parse, int fd, const struct functions_query *query)
+{
+	struct parse_info info;
+	int ret = parse_elf(parse, fd, NULL, 0, 0, &info);
+
+	if (ret)
+		return ret;
+	return query->flags & PROTO_STATIC_PROBES ? staticprobes_each(&parse->main.image, query) :
+		functions_each(&parse->main.image, query);
 }
 
 /* ---- unwinding ------------------------------------------------------------------------------- */

@@ -66,6 +66,13 @@ int parse_resolve(struct parse *parse, const uint64_t *offsets, size_t count, un
 	void (*found)(void *arg, size_t i, const struct symbols_place *place), void *arg);
 
 /*
+ * Calls each() for the functions of a file whose names match a pattern, as functions_each() (functions.h)
+ * does; the file is loaded for it. -ENOEXEC if it is no ELF file.
+ */
+struct functions_query;
+int parse_functions(struct parse *parse, int fd, const struct functions_query *query);
+
+/*
  * Finds the unwind row for an offset of the loaded ELF file. Returns -ENOENT if there is no row,
  * -E2BIG if it does not fit into a struct unwind_row, -EINVAL if no ELF file is loaded.
  */

@@ -15,6 +15,7 @@
 #include "symbolizer/proto.h"
 #include "symbolizer/result_wire.h"
 #include "symbolizerd/helper.h"
+#include "symbolizerd/functions.h"
 #include "symbolizerd/parse.h"
 #include "sys/confine.h"
 
@@ -147,6 +148,50 @@ static int send_row(struct parser_child *child)
 	return proto_send(child->fd, message, -1, NULL);
 }
 
+/* Appends a function to the message that is being filled. */
+static int add_function(void *arg, const struct proto_found *found)
+{
+	struct parser_child *child = arg;
+	struct proto_message *message = child->results;
+	const uint32_t name_bytes = (uint32_t)strlen(found->name) + 1;
+	const uint32_t texts = name_bytes + (uint32_t)strlen(found->arguments) + 1;
+	const struct proto_place place = { .offset = found->offset, .address = found->address,
+		.counter = found->counter, .name_bytes = name_bytes, .bytes = (texts + 7) / 8 * 8 };
+	uint8_t *to;
+
+	if (PROTO_BYTES_MAX - message->head.count < sizeof(place) + place.bytes) {
+		child->failed = proto_send(child->fd, message, -1, NULL);
+		if (child->failed)
+			return child->failed;
+		message->head.count = 0;
+	}
+	to = message->tail.bytes + message->head.count;
+	memcpy(to, &place, sizeof(place));
+	to += sizeof(place);
+	memset(to, 0, place.bytes);
+	memcpy(to, found->name, name_bytes);
+	memcpy(to + name_bytes, found->arguments, texts - name_bytes);
+	message->head.count += (uint32_t)(sizeof(place) + place.bytes);
+	return 0;
+}
+
+static int send_functions(struct parser_child *child, int file)
+{
+	const struct functions_query query = { .pattern = child->message->tail.path,
+		.flags = child->message->head.flags, .each = add_function, .arg = child };
+	struct proto_message *found = child->results;
+	int ret;
+
+	proto_init(found, PROTO_FOUND);
+	ret = parse_functions(child->parse, file, &query);
+	if (found->head.count && !child->failed)
+		child->failed = proto_send(child->fd, found, -1, NULL);
+	proto_init(found, PROTO_RESULTS);
+	proto_init(child->message, PROTO_DONE);
+	child->message->head.error = ret;
+	return child->failed ? child->failed : proto_send(child->fd, child->message, -1, NULL);
+}
+
 /* For the test that the child can't open files. */
 static int try_open(struct parser_child *child)
 {
@@ -168,6 +213,8 @@ static int serve_request(struct parser_child *child, int file)
 		return send_results(child);
 	case PROTO_ROW:
 		return send_row(child);
+	case PROTO_FUNCTIONS:
+		return send_functions(child, file);
 	case PROTO_TRY_OPEN:
 		return try_open(child);
 	default:

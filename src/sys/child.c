@@ -3,6 +3,7 @@
 #include "sys/child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -41,6 +42,20 @@ void child_keep_only(const int *sorted, size_t count)
 		first = (unsigned int)sorted[i] + 1;
 	}
 	close_range_of(first, ~0U);
+}
+
+int child_close_streams(int last)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC), ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	for (int stream = STDIN_FILENO; !ret && stream <= last; stream++)
+		if (dup2(fd, stream) < 0)
+			ret = -errno;
+	if (fd > last)
+		close(fd);
+	return ret;
 }
 
 static int compare(const void *a, const void *b)

@@ -19,6 +19,9 @@ int child_die_with(pid_t parent, int signal);
  */
 void child_keep_only(const int *sorted, size_t count);
 
+/* The standard streams from input up to `last` are /dev/null from now on. -errno: some are as before. */
+int child_close_streams(int last);
+
 /* Sorts descriptors for child_keep_only(). Allocates nothing. */
 void child_sort(int *fds, size_t count);
 

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/filter.h>
 #include <linux/fs.h>
 #include <linux/seccomp.h>
@@ -23,6 +22,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "sys/become.h"
 #include "sys/memfile.h"
 #include "sys/proc_maps.h"
 
@@ -83,14 +83,6 @@ static int limit(int resource, uint64_t value)
 		limit.rlim_max = value;
 	limit.rlim_cur = limit.rlim_max;
 	return setrlimit((__rlimit_resource_t)resource, &limit) != 0 ? -errno : 0;
-}
-
-static int become(uid_t uid, gid_t gid)
-{
-	if (setgroups(0, NULL) != 0 || setresgid(gid, gid, gid) != 0 ||
-		setresuid(uid, uid, uid) != 0)
-		return -errno;
-	return 0;
 }
 
 void confine_close_from(unsigned int first)
@@ -375,7 +367,7 @@ int confine_parser(const struct confine_limits *limits, struct confine_child **c
 	int ret = made ? export_filter(&made->filter) : -ENOMEM;
 
 	if (!ret && geteuid() == 0)
-		ret = become(OVERFLOW_ID, OVERFLOW_ID);
+		ret = become_user(OVERFLOW_ID, OVERFLOW_ID);
 	if (!ret)
 		ret = limit_capabilities(NULL, 0);
 	/* other processes of the same user must not inspect it */
@@ -408,6 +400,6 @@ int confine_user(uid_t uid, gid_t gid)
 	int ret = 0;
 
 	if (geteuid() == 0 && uid != 0)
-		ret = become(uid, gid);
+		ret = become_user(uid, gid);
 	return ret ? ret : limit_capabilities(NULL, 0);
 }

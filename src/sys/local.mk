@@ -1,8 +1,11 @@
 # sys: one thin wrapper for each kernel interface; one file a line, sorted
 noinst_LIBRARIES += libsys.a
 libsys_a_SOURCES = \
+	%D%/become.c %D%/become.h \
 	%D%/buildid.c \
 	%D%/buildid.h \
+	%D%/cgroup.c \
+	%D%/cgroup.h \
 	%D%/child.c \
 	%D%/child.h \
 	%D%/clock.c \
@@ -14,6 +17,7 @@ libsys_a_SOURCES = \
 	%D%/cycles.c %D%/cycles.h \
 	%D%/fdpass.c \
 	%D%/fdpass.h \
+	%D%/held.c %D%/held.h \
 	%D%/host.c \
 	%D%/host.h \
 	%D%/kallsyms.c \
@@ -22,11 +26,13 @@ libsys_a_SOURCES = \
 	%D%/limits.h \
 	%D%/lines.c \
 	%D%/lines.h \
+	%D%/lockdown.c %D%/lockdown.h \
 	%D%/memfile.c \
 	%D%/memfile.h \
 	%D%/mounts.c \
 	%D%/mounts.h \
 	%D%/perf.c \
+	%D%/perf_as.c %D%/perf_as.h \
 	%D%/perf.h \
 	%D%/perf_count.c \
 	%D%/perf_count.h \
@@ -58,5 +64,9 @@ libsys_a_SOURCES = \
 	%D%/tracefs.h \
 	%D%/tracing.c \
 	%D%/tracing.h \
+	%D%/user_events.c \
+	%D%/user_events.h \
+	%D%/users.c \
+	%D%/users.h \
 	%D%/uevent.c \
 	%D%/uevent.h

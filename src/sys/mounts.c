@@ -41,7 +41,7 @@ int mounts_find(const char *path, const char *type,
 	if (!file)
 		return -errno;
 	while (ret == 0 && getmntent_r(file, &entry, line, sizeof(line))) {
-		if (strcmp(entry.mnt_type, type) == 0)
+		if (strcmp(entry.mnt_type, type) == 0 && strcmp(entry.mnt_fsname, MOUNTS_PRIVATE_SOURCE))
 			ret = mount(arg, entry.mnt_dir, owner_of(&entry));
 	}
 	endmntent(file);

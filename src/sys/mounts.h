@@ -7,13 +7,16 @@
 #include <sys/types.h>
 
 #define MOUNTS_KPROFS_TYPE "fuse.kprofs"
+/* The source of mounts that a command makes for itself: no other command is to use them. */
+#define MOUNTS_PRIVATE_SOURCE "kprof-private"
 #define MOUNTS_PATH "/proc/self/mountinfo"
 
 /*
  * Calls mount() with the directory of each mount of a file system type and the user who mounted it
  * ((uid_t)-1 if not known), in the order in which they were mounted, until it returns other than 0,
- * and returns that value. If path is NULL, /proc/self/mounts is read. The string is valid during
- * the call. Returns -errno if path cannot be opened.
+ * and returns that value. Those with MOUNTS_PRIVATE_SOURCE are left out. If path is NULL,
+ * /proc/self/mounts is read. The string is valid during the call. Returns -errno if path cannot be
+ * opened.
  */
 int mounts_find(const char *path, const char *type,
 	int (*mount)(void *arg, const char *dir, uid_t owner), void *arg);

@@ -14,17 +14,27 @@
 #include "base/units.h"
 #include "sys/lines.h"
 
-int perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int *fd)
+static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags, int *fd)
 {
 	struct perf_event_attr copy = *attr;
 	long ret;
 
 	copy.size = sizeof(copy);
-	ret = syscall(SYS_perf_event_open, &copy, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	ret = syscall(SYS_perf_event_open, &copy, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC | flags);
 	if (ret < 0)
 		return -errno;
 	*fd = ret;
 	return 0;
+}
+
+int perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int *fd)
+{
+	return open_event(attr, pid, cpu, 0, fd);
+}
+
+int perf_open_cgroup(const struct perf_event_attr *attr, int cgroup_fd, int cpu, int *fd)
+{
+	return open_event(attr, cgroup_fd, cpu, PERF_FLAG_PID_CGROUP, fd);
 }
 
 static int control(int fd, unsigned long request, void *arg)

@@ -51,6 +51,12 @@
  * each other), -ENOSPC, -EBUSY (counters are taken), -ENOMEM, -ENOSYS.
  */
 int perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int *fd);
+/*
+ * The same on a CPU for all tasks of a cgroup, of which cgroup_fd is the directory, and of those below it.
+ * -EBADF: it is none; -ENOENT: or the kernel's controller perf_event is not in its hierarchy; -EINVAL: this
+ * kernel has none (CONFIG_CGROUP_PERF).
+ */
+int perf_open_cgroup(const struct perf_event_attr *attr, int cgroup_fd, int cpu, int *fd);
 
 int perf_enable(int fd);
 int perf_disable(int fd);

@@ -131,6 +131,18 @@ static void copy_name(char *comm, size_t bytes, const char *text)
 	comm[n] = '\0';
 }
 
+/* The line is among the first ones, behind the name. */
+static uid_t read_real_user(int dir)
+{
+	char text[STAT_BYTES];
+	const char *line;
+
+	if (read_stat(dir, "status", text, sizeof(text)))
+		return PROC_NO_USER;
+	line = strstr(text, "\nUid:");
+	return line ? (uid_t)strtoul(line + strlen("\nUid:"), NULL, 10) : PROC_NO_USER;
+}
+
 static int visit_process(struct proc_reader *reader, int dir, pid_t pid)
 {
 	struct proc_process process = { .pid = pid, .comm = reader->comm, .exe = reader->exe };
@@ -142,6 +154,7 @@ static int visit_process(struct proc_reader *reader, int dir, pid_t pid)
 	if (fstat(dir, &info))
 		return -errno;
 	process.uid = info.st_uid;
+	process.real_uid = read_real_user(dir);
 	ret = read_stat(dir, "stat", text, sizeof(text));
 	if (ret)
 		return ret;
@@ -357,6 +370,45 @@ bool proc_lives(const char *proc, pid_t pid)
 	return (errno == EACCES || errno == EPERM) && stat_lives(proc, pid);
 }
 
+/* Files of a process belong to root while its memory is not dumpable, other than its folder: proc(5). */
+bool proc_is_of(const char *proc, pid_t pid, uid_t uid)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%d/environ", proc ? proc : "/proc", (int)pid);
+	return !stat(path, &st) && st.st_uid == uid;
+}
+
+bool proc_exe(const char *proc, pid_t pid, char *exe, size_t size)
+{
+	char path[PATH_MAX];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "%s/%d/exe", proc ? proc : "/proc", (int)pid);
+	length = readlink(path, exe, size);
+	if (length <= 0 || (size_t)length >= size)
+		return false;
+	exe[length] = '\0';
+	return true;
+}
+
+bool proc_has_name(const char *proc, pid_t tid, const char *name)
+{
+	char path[PATH_MAX], found[PROC_COMM_MAX];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%d/comm", proc ? proc : "/proc", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, found, sizeof(found));
+	close(fd);
+	/* the name and a newline */
+	return n > 0 && (size_t)n == strlen(name) + 1 && !memcmp(found, name, strlen(name));
+}
+
 pid_t proc_of_thread(const char *proc, pid_t tid)
 {
 	char path[PATH_MAX], line[256];
@@ -436,20 +488,37 @@ bool proc_is_ending(const char *proc, pid_t tid)
 	       signals.pending & ~signals.handled & ~harmless_signals();
 }
 
-/* The inode number that the kernel gives the first pid namespace (PROC_PID_INIT_INO). */
+/* The numbers that the kernel gives the first namespaces (PROC_PID_INIT_INO and others). */
 #define FIRST_PID_NAMESPACE "pid:[4026531836]"
+#define FIRST_USER_NAMESPACE "user:[4026531837]"
+#define FIRST_CGROUP_NAMESPACE "cgroup:[4026531835]"
 
-bool proc_in_first_pid_namespace(const char *proc)
+static bool is_in_namespace(const char *proc, const char *name, const char *wanted)
 {
 	char path[4096], target[64];
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "%s/self/ns/pid", proc ? proc : "/proc");
+	snprintf(path, sizeof(path), "%s/self/ns/%s", proc ? proc : "/proc", name);
 	n = readlink(path, target, sizeof(target) - 1);
 	if (n < 0)
 		return true;
 	target[n] = 0;
-	return !strcmp(target, FIRST_PID_NAMESPACE);
+	return !strcmp(target, wanted);
+}
+
+bool proc_in_first_pid_namespace(const char *proc)
+{
+	return is_in_namespace(proc, "pid", FIRST_PID_NAMESPACE);
+}
+
+bool proc_in_first_cgroup_namespace(const char *proc)
+{
+	return is_in_namespace(proc, "cgroup", FIRST_CGROUP_NAMESPACE);
+}
+
+bool proc_in_first_user_namespace(const char *proc)
+{
+	return is_in_namespace(proc, "user", FIRST_USER_NAMESPACE);
 }
 
 int proc_prefer_to_end(const char *proc)

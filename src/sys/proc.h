@@ -25,9 +25,12 @@
 
 #define PROC_COMM_MAX 64     /* bytes with the NUL: kernel workers have longer names than tasks' 16 */
 
+#define PROC_NO_USER ((uid_t)-1)
+
 struct proc_process {
 	pid_t pid;
 	uid_t uid;	  /* effective; 0 also for a process that is not dumpable (setuid) */
+	uid_t real_uid;	  /* PROC_NO_USER if it can't be read */
 	const char *comm; /* of the first thread */
 	uint64_t start_ticks; /* when it started, in ticks after boot (sys/clock.h); 0 if not known */
 	const char *exe;  /* "" for kernel threads and if unreadable; " (deleted)" stays */
@@ -73,8 +76,19 @@ int proc_threads_of(const char *proc, uid_t uid, int (*task)(void *arg, pid_t ti
 /* The process of a thread; 0 if there is no such thread, or /proc cannot tell. */
 pid_t proc_of_thread(const char *proc, pid_t tid);
 
+/*
+ * Whether the effective user of the process is this one, and its memory is dumpable, so that it runs no
+ * setuid program. false if there is no such process.
+ */
+bool proc_is_of(const char *proc, pid_t pid, uid_t uid);
+
 /* Whether the process exists and its first thread is not exiting. false if /proc cannot tell. */
 bool proc_lives(const char *proc, pid_t pid);
+/* The path of its program, as its root has it; false if it has none, or may not be inspected. */
+bool proc_exe(const char *proc, pid_t pid, char *exe, size_t size);
+
+/* Whether the thread has this name, as `ps` shows it; false if /proc cannot tell. Waits for no lock of it. */
+bool proc_has_name(const char *proc, pid_t tid, const char *name);
 
 /*
  * Whether a pending signal of this thread is meant to end its operation. A shell gets SIGCHLD
@@ -93,6 +107,10 @@ bool proc_is_ending(const char *proc, pid_t tid);
  * task. In other namespaces tasks of outside have pid 0 too. true if /proc cannot tell.
  */
 bool proc_in_first_pid_namespace(const char *proc);
+/* The same for cgroups, of which other namespaces have other paths. Also true without such namespaces. */
+bool proc_in_first_cgroup_namespace(const char *proc);
+/* The same for users, of which other namespaces have other numbers. */
+bool proc_in_first_user_namespace(const char *proc);
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
@@ -122,6 +140,9 @@ int proc_kernel_identity(const char *proc, const char *sys, struct proc_kernel *
  */
 int proc_kernel_symbols(
 	const char *proc, void (*symbol)(void *arg, uint64_t address, const char *name), void *arg);
+
+/* Whether the kernel measures the time of BPF programs (kernel.bpf_stats_enabled). Reads one small file. */
+bool proc_measures_programs(const char *proc);
 
 struct proc_module {
 	const char *name; /* without brackets */

@@ -18,7 +18,7 @@ struct wire {
 	uint32_t pid;
 	uint32_t number; /* of a process its user, of a thread its tid */
 	uint64_t start;	 /* address; of a process its start in ticks */
-	uint64_t size;
+	uint64_t size; /* of a process its real user */
 	uint64_t offset;
 	uint64_t inode;
 	uint32_t dev_major;
@@ -56,6 +56,7 @@ size_t proc_wire_process(void *out, const struct proc_process *process)
 		.pid = (uint32_t)process->pid,
 		.number = process->uid,
 		.start = process->start_ticks,
+		.size = process->real_uid,
 	};
 
 	return put(out, &wire, process->exe);
@@ -125,6 +126,7 @@ static int tell(const struct wire *wire, const char *text, const struct proc_vis
 	const struct proc_process process = {
 		.pid = (pid_t)wire->pid,
 		.uid = wire->number,
+		.real_uid = (uid_t)wire->size,
 		.comm = "",
 		.start_ticks = wire->start,
 		.exe = text,

@@ -13,6 +13,8 @@ libtrace_a_SOURCES = \
 	%D%/format_plan.h \
 	%D%/trace_records.c \
 	%D%/trace_records.h \
+	%D%/trace_metrics.c \
+	%D%/trace_metrics.h \
 	%D%/trace_spans.c \
 	%D%/trace_spans.h \
 	%D%/trace_text.c \

@@ -17,6 +17,8 @@
 #define TEXT_OF_BYTE 4
 /* i: invariant; a: atomic, relaxed: sums that nothing else depends on */
 struct readings {
+	struct readings *all;		/* i: of all users; NULL if these are */
+	uid_t uid;			/* i: else of this one */
 	struct trace *trace;		/* i */
 	struct producers *producers;	/* i */
 	struct kernel *kernel;		/* i: NULL if there are no kernel events */
@@ -48,10 +50,26 @@ struct readings *readings_create(struct trace *trace, struct producers *producer
 	return readings;
 }
 
+struct readings *readings_create_of(struct readings *all, uid_t uid)
+{
+	struct readings *readings = g_new0(struct readings, 1);
+
+	readings->all = all;
+	readings->uid = uid;
+	readings->producers = all->producers;
+	readings->clock_map = all->clock_map;
+	readings->budget = all->budget;
+	return readings;
+}
+
 void readings_destroy(struct readings *readings)
 {
 	if (!readings)
 		return;
+	if (readings->all) {
+		g_free(readings);
+		return;
+	}
 	clock_map_destroy(readings->clock_map);
 	snapshot_budget_destroy(readings->budget);
 	g_free(readings);
@@ -132,11 +150,23 @@ void readings_print_stats(struct readings *readings, struct stats *stats)
 	stats_u64(stats, atomic_read_relaxed(&readings->unknown), "trace.unknown");
 }
 
+/* The producers that it reads. */
+static GPtrArray *list_producers(const struct readings *readings)
+{
+	GPtrArray *list = producers_all(readings->producers);
+	guint i;
+
+	for (i = list->len; readings->all && i-- > 0;)
+		if (((const struct producer *)g_ptr_array_index(list, i))->uid != readings->uid)
+			g_ptr_array_remove_index(list, i);
+	return list;
+}
+
 int readings_take(struct readings *readings, uid_t reader, const struct cancel *cancel,
 	struct snapshot **snapshot)
 {
 	struct snapshot *s = snapshot_create(readings->budget, reader,
-		producers_all(readings->producers), readings->kernel,
+		list_producers(readings), readings->kernel,
 		producers_cleared_ns(readings->producers));
 	int ret = snapshot_take(s, readings->clock_map, readings->trace, cancel);
 
@@ -144,6 +174,8 @@ int readings_take(struct readings *readings, uid_t reader, const struct cancel *
 		snapshot_destroy(s);
 		return ret;
 	}
+	if (readings->all)
+		readings = readings->all; /* kpstat has its counts */
 	atomic_add_relaxed(&readings->left_out, s->left_out);
 	atomic_add_relaxed(&readings->overwritten, s->overwritten);
 	*snapshot = s;

@@ -35,6 +35,11 @@ struct trace;
  */
 struct readings *readings_create(struct trace *trace, struct producers *producers, struct kernel *kernel,
 	uint64_t max_bytes, uid_t owner);
+/*
+ * Readings of what the producers of one user hold, without messages and events of the kernel. They share
+ * the limit, the clock and the counts of `all`, which outlives them.
+ */
+struct readings *readings_create_of(struct readings *all, uid_t uid);
 void readings_destroy(struct readings *readings);
 struct clock_map *readings_clock_map(struct readings *readings);
 struct snapshot_budget *readings_budget(struct readings *readings);

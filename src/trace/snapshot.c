@@ -35,6 +35,8 @@ struct snapshot *snapshot_create(struct snapshot_budget *budget, uid_t reader,
 	snapshot->unknown = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	snapshot->messages = growing_create(sizeof(struct snapshot_message));
 	snapshot->source = kernel;
+	if (kernel)
+		kernel_begin_reading(kernel);
 	snapshot->kernel = g_array_new(FALSE, FALSE, sizeof(struct rings_copy));
 	g_array_set_clear_func(snapshot->kernel, clear_copy);
 	snapshot->kernel_events = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
@@ -52,6 +54,8 @@ void snapshot_destroy(struct snapshot *snapshot)
 	g_string_free(snapshot->text, TRUE);
 	g_array_unref(snapshot->kernel);
 	g_hash_table_unref(snapshot->kernel_events);
+	if (snapshot->source)
+		kernel_end_reading(snapshot->source);
 	g_hash_table_unref(snapshot->unknown);
 	clock_map_copy_free(snapshot->clock);
 	g_ptr_array_unref(snapshot->producers);

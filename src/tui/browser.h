@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "capture/functions.h"
 #include "capture/profile.h"
+#include "formats/summary.h"
 #include "tui/rows.h"
 
 struct browser;
@@ -29,7 +30,7 @@ struct browser_annotation {
 };
 
 struct browser_options {
-	const char *source; /* where the samples are from, in a few words */
+	const struct summary_source *source; /* where the samples are from */
 	bool own;	    /* count the samples of the server itself, too */
 	struct rows_options rows; /* at first; without a filter */
 	bool colours;

@@ -14,6 +14,9 @@
 #define PROCESS_WIDTH_MAX 16
 #define FILE_WIDTH_MAX 32
 
+/* Processes take at most this part of the width. */
+#define PROCESS_PART 5
+
 /* Of a share or a number, with the blanks after it. */
 #define FIGURE_WIDTH 9
 
@@ -31,7 +34,22 @@ struct columns {
 	bool total, samples;
 };
 
-static struct columns lay_out(unsigned int width)
+/* As wide as the longest name of a process so far, so that it does not change at each refresh. */
+static unsigned int process_width(struct browser *b, unsigned int width)
+{
+	guint i;
+
+	b->process_bytes = MAX(b->process_bytes, strlen("process"));
+	for (i = 0; i < b->rows->top->len && b->process_bytes < PROCESS_WIDTH_MAX; i++) {
+		const struct row *row = b->rows->top->pdata[i];
+
+		if (row->process)
+			b->process_bytes = MAX(b->process_bytes, strlen(row->process));
+	}
+	return (unsigned int)MIN(b->process_bytes, MIN(PROCESS_WIDTH_MAX, width / PROCESS_PART));
+}
+
+static struct columns lay_out(struct browser *b, unsigned int width)
 {
 	struct columns c = { .all = width };
 	unsigned int left = width;
@@ -40,7 +58,7 @@ static struct columns lay_out(unsigned int width)
 	c.samples = width >= SAMPLES_FROM;
 	left -= MIN(left, FIGURE_WIDTH * (1u + c.total + c.samples));
 	if (width >= PROCESS_FROM) {
-		c.process = PROCESS_WIDTH_MAX;
+		c.process = process_width(b, width);
 		left -= c.process + 2;
 	}
 	if (width >= FILE_FROM) {
@@ -136,7 +154,39 @@ static void put_headings(struct browser *b, const struct columns *c)
 	append_column(line, "process", c->process, false);
 	append_column(line, "  function", c->function, !c->file);
 	append_column(line, "file", c->file, true);
-	put(b, 1, line->str, SCREEN_BAR, false);
+	put(b, browser_head(b) - 1, line->str, SCREEN_BAR, false);
+}
+
+/* Whether any event has samples that are counted. */
+static bool has_counted(const struct browser *b)
+{
+	uint32_t i;
+
+	for (i = 0; i < b->profile->cells->len; i++) {
+		const uint16_t flags = profile_cell(b->profile, i)->flags;
+
+		if (!(flags & PROFILE_IDLE) && (b->options->own || !(flags & PROFILE_OWN)))
+			return true;
+	}
+	return false;
+}
+
+/* Why there are no rows. */
+static void put_nothing(struct browser *b)
+{
+	g_autoptr(GString) line = g_string_new(NULL);
+
+	if (b->rows->filtered || b->rows->limited || b->how.no_kernel || b->how.no_user)
+		g_string_append(line, "no rows: all are left out, see below");
+	else if (b->live)
+		g_string_append(line, "no samples in this interval");
+	else if (b->choice.one_thread)
+		g_string_append(line, "no samples of this event in this thread");
+	else if (!has_counted(b))
+		summary_append_nothing(line, b->profile, b->options->source);
+	else
+		g_string_append(line, "no samples of this event: Tab shows the next one");
+	put(b, browser_head(b), line->str, SCREEN_PLAIN, false);
 }
 
 static void put_rows(struct browser *b)
@@ -146,13 +196,13 @@ static void put_rows(struct browser *b)
 	uint32_t i;
 
 	screen_size(b->screen, &height, &width);
-	c = lay_out(width);
+	c = lay_out(b, width);
 	put_headings(b, &c);
 	for (i = 0; i < browser_room(b) && b->place.first + i < b->rows->shown->len; i++)
-		put_row(b, BROWSER_HEAD + i, rows_at(b->rows, b->place.first + i), &c,
+		put_row(b, browser_head(b) + i, rows_at(b->rows, b->place.first + i), &c,
 			b->place.first + i == b->place.cursor);
 	if (!b->rows->shown->len)
-		put(b, BROWSER_HEAD, "(no samples)", SCREEN_PLAIN, false);
+		put_nothing(b);
 }
 
 /* ---- pages and lists ------------------------------------------------------------------------- */
@@ -170,19 +220,31 @@ static void put_lines(struct browser *b)
 	const uint32_t count = browser_length(b);
 	uint32_t i;
 
-	put(b, 1, b->title, SCREEN_BAR, false);
+	put(b, browser_head(b) - 1, b->title, SCREEN_BAR, false);
 	for (i = 0; i < browser_room(b) && b->list.first + i < count; i++)
-		put(b, BROWSER_HEAD + i, shift(b->lines[b->list.first + i], b->shift), SCREEN_PLAIN,
+		put(b, browser_head(b) + i, shift(b->lines[b->list.first + i], b->shift), SCREEN_PLAIN,
 			b->mode != BROWSER_PAGE && b->list.first + i == b->list.cursor);
 }
 
 /* ---- the first and last line ----------------------------------------------------------------- */
 
-/* How many samples of a live profile are shown, and their time. */
-static void append_live(const struct browser *b, GString *line)
+/*
+ * Where the samples are from, and how many of a live profile are in the rows. The end of a long line is
+ * shown: it has the age.
+ */
+static void put_source(struct browser *b)
 {
-	g_string_append_printf(line, "%" PRIu64 " selected in %.1f s  ", b->rows->samples,
-		(double)b->profile->duration_ns / NSEC_PER_SEC);
+	g_autoptr(GString) line = g_string_new(b->options->source->text);
+	unsigned int rows, columns;
+	glong length;
+
+	if (b->live)
+		g_string_append_printf(line, ": %" PRIu64 " samples in the rows, taken in %.1f s",
+			b->rows->samples, (double)b->profile->duration_ns / NSEC_PER_SEC);
+	screen_size(b->screen, &rows, &columns);
+	length = g_utf8_strlen(line->str, -1);
+	put(b, 0, shift(line->str, length > (glong)columns ? (uint32_t)(length - columns) : 0),
+		SCREEN_PLAIN, false);
 }
 
 /* The losses must not be cut: where the line up to their number does not fit, a shorter one is shown. */
@@ -206,15 +268,13 @@ static void put_event(struct browser *b)
 {
 	g_autoptr(GString) line = g_string_new(NULL);
 
-	if (b->live)
-		append_live(b, line);
 	if (b->choice.event < b->profile->events->len)
 		append_event(b, line);
 	else if (b->live)
 		g_string_append_printf(line, "%s: no samples yet", b->event);
 	else
 		g_string_append(line, "no events");
-	put(b, 0, line->str, SCREEN_PLAIN, false);
+	put(b, browser_head(b) - 2, line->str, SCREEN_PLAIN, false);
 }
 
 /* What is chosen, other than by default. */
@@ -262,7 +322,7 @@ static void put_foot(struct browser *b)
 		g_string_append(line,
 			b->mode == BROWSER_PAGE ? "q back  Left Right shift" : "Enter choose  q back");
 	}
-	if (rows > BROWSER_HEAD)
+	if (rows > browser_head(b))
 		put(b, rows - 1, line->str, SCREEN_BAR, false);
 }
 
@@ -279,6 +339,8 @@ void browser_draw(struct browser *b)
 		at->first = MAX(at->first, at->cursor < room ? 0 : at->cursor - room + 1);
 	}
 	screen_clear(b->screen);
+	if (browser_head(b) == BROWSER_HEAD_MAX)
+		put_source(b);
 	put_event(b);
 	if (b->mode == BROWSER_ROWS)
 		put_rows(b);

@@ -9,7 +9,15 @@ uint32_t browser_room(const struct browser *b)
 	unsigned int rows, columns;
 
 	screen_size(b->screen, &rows, &columns);
-	return rows > BROWSER_HEAD + BROWSER_FOOT ? rows - BROWSER_HEAD - BROWSER_FOOT : 1;
+	return rows > browser_head(b) + BROWSER_FOOT ? rows - browser_head(b) - BROWSER_FOOT : 1;
+}
+
+uint32_t browser_head(const struct browser *b)
+{
+	unsigned int rows, columns;
+
+	screen_size(b->screen, &rows, &columns);
+	return rows < BROWSER_SOURCE_FROM ? BROWSER_HEAD_MAX - 1 : BROWSER_HEAD_MAX;
 }
 
 uint32_t browser_length(const struct browser *b)

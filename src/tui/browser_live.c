@@ -31,7 +31,7 @@ static uint32_t find_event(const struct browser *b)
 	uint32_t i;
 
 	for (i = 0; i < b->profile->events->len; i++)
-		if (strcmp(profile_event(b->profile, i)->text, b->event) == 0)
+		if (profile_event_is(profile_event(b->profile, i), b->event))
 			return i;
 	return UINT32_MAX;
 }

@@ -80,7 +80,7 @@ void browser_open_help(struct browser *b)
 
 void browser_open_summary(struct browser *b)
 {
-	struct summary figures = { .own = b->options->own };
+	struct summary figures = { .source = b->options->source, .own = b->options->own };
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
@@ -99,7 +99,7 @@ void browser_open_summary(struct browser *b)
 			!functions_function(b->functions, function)->resolved)
 			figures.unresolved += cell->count.samples;
 	}
-	fprintf(out, "# %s\n", b->options->source);
+	fprintf(out, "# %s\n", b->options->source->text);
 	summary_write(b->profile, &figures, out);
 	fclose(out);
 	open_lines(b, BROWSER_PAGE, "the capture", g_strndup(text, size));

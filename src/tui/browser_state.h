@@ -15,9 +15,13 @@
 /* Characters that can be typed at a prompt. */
 #define BROWSER_TYPED_MAX 200
 
-/* Lines above the rows: the event and the headings of the columns; below them: the keys. */
-#define BROWSER_HEAD 2
+/*
+ * Lines above the rows: the source, the event, and the headings of the columns; below them: the keys. The
+ * source is left out on screens of fewer lines than BROWSER_SOURCE_FROM.
+ */
+#define BROWSER_HEAD_MAX 3
 #define BROWSER_FOOT 1
+#define BROWSER_SOURCE_FROM 8
 
 enum browser_mode {
 	BROWSER_ROWS,
@@ -56,6 +60,7 @@ struct browser {
 	struct rows_options how; /* its filter is that of `filter` */
 	char *filter;
 	struct browser_place place;
+	size_t process_bytes; /* of the longest name of a process so far, if that is short */
 
 	enum browser_mode mode;
 	struct browser_place list; /* in a page or a list */
@@ -94,6 +99,9 @@ void browser_key(struct browser *b, uint32_t key);
 /* How many lines the current list has, and how many of them the screen shows. */
 uint32_t browser_length(const struct browser *b);
 uint32_t browser_room(const struct browser *b);
+
+/* How many lines are above the rows. */
+uint32_t browser_head(const struct browser *b);
 
 /* Shows a page or a list with these lines; takes ownership of the text, if there is one. */
 void browser_open_page(struct browser *b, const char *title, char *text);

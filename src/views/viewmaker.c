@@ -10,9 +10,9 @@
 #include "views/viewproc.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib.h>
 #include <inttypes.h>
-#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -22,16 +22,21 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/trim.h"
 #include "base/units.h"
 #include "views/viewmarks.h"
 #include "views/viewmodel.h"
 #include "views/viewspans.h"
 #include "views/viewstacks.h"
+#include "symbolizer/helpers.h"
+#include "sys/become.h"
+#include "sys/child.h"
 #include "sys/clock.h"
 #include "sys/fdpass.h"
 #include "sys/proc.h"
 #include "capture/query_filter.h"
 #include "capture/unwinding.h"
+#include "formats/summary.h"
 #include "formats/view.h"
 
 /*
@@ -96,14 +101,14 @@ static struct cancel cancel_of(struct view_job *job)
 /* ---- the view -------------------------------------------------------------------------------- */
 
 /* Unwinds copied stacks (`stack dwarf`); *capture_fd is then another file. */
-static int unwind_capture(struct view_job *job, int *capture_fd, struct err *err)
+static int unwind_capture(struct view_job *job, bool has_copied, int *capture_fd, struct err *err)
 {
 	const struct cancel cancel = cancel_of(job);
 	struct decoder decoder;
 	int fd, ret;
 	bool needed;
 
-	if (!job->request.copied_stacks)
+	if (!has_copied)
 		return 0;
 	decode_init_pread(&decoder, *capture_fd, 0);
 	ret = unwinding_is_needed(&decoder, &needed);
@@ -119,32 +124,58 @@ static int unwind_capture(struct view_job *job, int *capture_fd, struct err *err
 	return ret;
 }
 
+/* Replaces a capture by the part of a query, and the query by one with settled times. */
+static int filter(struct view_job *job, struct query *query, int *capture_fd,
+	struct query_filter_result *part, struct err *err)
+{
+	const struct cancel cancel = cancel_of(job);
+	struct intervals *spans = NULL;
+	struct decoder decoder;
+	int ret = 0;
+
+	if (query_has(query, QUERY_SPAN))
+		ret = viewspans_read(job->files[VIEWPROC_SPANS], &spans);
+	if (ret)
+		return ret;
+	decode_init_pread(&decoder, *capture_fd, 0);
+	ret = query_filter_make(&decoder, query, spans, &cancel, part, err);
+	decode_fini(&decoder);
+	intervals_destroy(spans);
+	if (ret)
+		return ret;
+	close(*capture_fd);
+	*capture_fd = part->fd;
+	*query = part->query;
+	return 0;
+}
+
+/*
+ * Of the capture that is compared: the conditions apart from times, which are those of the other capture.
+ * Without a sample the difference is from nothing.
+ */
+static int take_part_before(struct view_job *job, int *capture_fd, struct err *err)
+{
+	struct query query = job->request.query;
+	struct query_filter_result part;
+
+	query.keys &= ~(1u << QUERY_LAST | 1u << QUERY_SINCE | 1u << QUERY_UNTIL);
+	return query_is_empty(&query) ? 0 : filter(job, &query, capture_fd, &part, err);
+}
+
 /*
  * Replaces the capture by the part that is meant, with the settled times in the request. Without a
  * sample nothing is shown, except the annotations of a format that has some.
  */
 static int take_part(struct view_job *job, int *capture_fd, bool has_marks, struct err *err)
 {
-	const struct cancel cancel = cancel_of(job);
 	struct query_filter_result part;
-	struct intervals *spans = NULL;
-	struct decoder decoder;
 	int ret;
 
 	if (query_is_empty(&job->request.query))
 		return 0;
-	ret = job->request.has_spans ? viewspans_read(job->files[VIEWPROC_SPANS], &spans) : 0;
+	ret = filter(job, &job->request.query, capture_fd, &part, err);
 	if (ret)
 		return ret;
-	decode_init_pread(&decoder, *capture_fd, 0);
-	ret = query_filter_make(&decoder, &job->request.query, spans, &cancel, &part, err);
-	decode_fini(&decoder);
-	intervals_destroy(spans);
-	if (ret)
-		return ret;
-	close(*capture_fd);
-	*capture_fd = part.fd;
-	job->request.query = part.query;
 	if (part.samples || has_marks)
 		return 0;
 	if (part.lost)
@@ -204,23 +235,62 @@ static int write_view(const struct view_format *format, struct view_input *input
 	return ret;
 }
 
+static void set_model(struct view_input *input, const struct viewmodel *model)
+{
+	input->capture_fd = model->capture_fd;
+	input->profile = model->profile;
+	input->functions = model->names;
+}
+
+/* The model of the capture that is compared; NULL if none is. */
+static int get_before(struct view_job *job, const struct view_format *format, struct viewmodel **model,
+	struct err *err)
+{
+	const struct cancel cancel = cancel_of(job);
+	int fd = job->files[VIEWPROC_BEFORE], ret;
+
+	*model = NULL;
+	if (fd < 0)
+		return 0;
+	job->files[VIEWPROC_BEFORE] = -1;
+	ret = take_part_before(job, &fd, err);
+	if (!ret)
+		ret = unwind_capture(job, job->request.copied_before, &fd, err);
+	if (!ret)
+		return viewmodel_get(job->maker->models, format, fd, job->request.wakers, &cancel, model,
+			err);
+	close(fd);
+	return ret;
+}
+
 /* Takes ownership of the descriptor of the capture. */
 static int write_model(const struct view_format *format, int capture_fd,
 	const struct view_annotations *marks, struct sink *sink, struct err *err)
 {
-	struct view_input input = { .capture_fd = -1, .annotations = marks };
-	struct viewmodels *models = sink->job->maker->models;
-	const struct cancel cancel = cancel_of(sink->job);
-	struct viewmodel *model;
-	int ret = viewmodel_get(models, format, capture_fd, &cancel, &model, err);
+	struct view_job *job = sink->job;
+	const struct summary_source source = { .name = job->request.source };
+	const struct summary_source source_before = { .name = job->request.source_before };
+	struct view_input input = { .capture_fd = -1, .annotations = marks, .source = &source };
+	struct view_input input_before = { .capture_fd = -1, .source = &source_before };
+	struct viewmodels *models = job->maker->models;
+	const struct cancel cancel = cancel_of(job);
+	struct viewmodel *model, *before;
+	int ret = viewmodel_get(models, format, capture_fd, job->request.wakers, &cancel, &model, err);
 
 	if (ret)
 		return ret;
-	input.capture_fd = model->capture_fd;
-	input.profile = model->profile;
-	input.functions = model->names;
-	ret = is_cancelled(sink->job) ? -EINTR : write_view(format, &input, sink, err);
+	set_model(&input, model);
+	ret = get_before(job, format, &before, err);
+	if (!ret && before) {
+		set_model(&input_before, before);
+		input_before.cancel = cancel;
+		input.before = &input_before;
+	}
+	if (!ret)
+		ret = is_cancelled(job) ? -EINTR : write_view(format, &input, sink, err);
 	viewmodel_put(models, model);
+	if (input.before)
+		viewmodel_put(models, before);
 	return ret;
 }
 
@@ -256,7 +326,7 @@ static int make_view(struct view_job *job, struct err *err)
 	if (has_marks && !query_is_empty(&job->request.query))
 		viewmarks_select(&marks, &job->request.query);
 	if (!ret)
-		ret = unwind_capture(job, &capture_fd, err);
+		ret = unwind_capture(job, job->request.copied_stacks, &capture_fd, err);
 	if (!ret && has_marks)
 		ret = viewstacks_name(&marks, capture_fd, job->maker->models, &cancel);
 	if (ret)
@@ -315,7 +385,7 @@ static void *run_job(void *arg)
 
 	pthread_setname_np(pthread_self(), "kp-make");
 	answer.ret = make_view(job, &answer.err);
-	malloc_trim(0); /* a view takes much memory for a short time */
+	trim_memory(); /* a view takes much memory for a short time */
 	finish_job(job, &answer);
 	return NULL;
 }
@@ -343,6 +413,24 @@ static void begin_job(struct maker *maker, struct view_job *job)
 	finish_job(job, &answer);
 }
 
+/*
+ * Waits for the next request. Without one for VIEWPROC_SECONDS the server can send none any more; those that
+ * it has sent are received.
+ */
+static void wait_for_request(struct maker *maker)
+{
+	struct pollfd server = { .fd = VIEWPROC_FD, .events = POLLIN };
+	bool is_idle = false;
+
+	while (!is_idle && !poll(&server, 1, VIEWPROC_SECONDS * 1000)) {
+		pthread_mutex_lock(&maker->lock);
+		is_idle = !maker->views;
+		pthread_mutex_unlock(&maker->lock);
+	}
+	if (is_idle)
+		shutdown(VIEWPROC_FD, SHUT_RD);
+}
+
 /* Receives the next request. Returns NULL if there will be none. */
 static struct view_job *receive(void)
 {
@@ -358,7 +446,8 @@ static struct view_job *receive(void)
 	/*
 	 * fewer if this process may not have more descriptors: it ends, and another is started
 	 */
-	if (count != 1 + VIEWPROC_MARKS + job->request.has_marks + job->request.has_spans) {
+	if (count != 1 + VIEWPROC_MARKS + job->request.has_marks + job->request.has_spans +
+			job->request.has_before) {
 		g_free(job);
 		return NULL;
 	}
@@ -371,6 +460,8 @@ static struct view_job *receive(void)
 		job->files[VIEWPROC_MARKS] = fds[next++];
 	if (job->request.has_spans)
 		job->files[VIEWPROC_SPANS] = fds[next++];
+	if (job->request.has_before)
+		job->files[VIEWPROC_BEFORE] = fds[next++];
 	return job;
 }
 
@@ -386,20 +477,61 @@ static void prepare_process(void)
 
 bool viewproc_is_asked(int argc, char **argv)
 {
-	return argc == 3 && !strcmp(argv[1], VIEWPROC_WORD);
+	return (argc == 3 || argc == 5) && !strcmp(argv[1], VIEWPROC_WORD);
+}
+
+/* A path of a descriptor. */
+#define HELPER_PATH_MAX 32
+
+/* kprof-symbols as a descriptor, since the user may not reach the folder that it is in. */
+static int open_helper(char *path, size_t size)
+{
+	g_autofree char *program = helpers_find_program();
+	int fd = open(program, O_PATH | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	snprintf(path, size, "/proc/self/fd/%d", fd);
+	return 0;
+}
+
+/*
+ * A user may take the descriptors of each process that the user could trace, such as a helper that has just
+ * been executed: none that is the server's may be left, nor its folder.
+ */
+static int take_rights(char **argv)
+{
+	int ret = child_close_streams(STDERR_FILENO);
+
+	if (!ret && chdir("/"))
+		ret = -errno;
+	return ret ? ret : become_user((uid_t)strtoul(argv[3], NULL, 10), (gid_t)strtoul(argv[4], NULL, 10));
 }
 
 int viewproc_main(char **argv)
 {
 	struct maker maker = { .views = 0 };
+	static const int first[] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, VIEWPROC_FD };
+	const bool is_users = argv[3] != NULL;
+	char helper[HELPER_PATH_MAX] = "";
 	struct view_job *job;
 
 	prepare_process();
+	if (is_users)
+		child_keep_only(first, G_N_ELEMENTS(first));
+	if (is_users && (open_helper(helper, sizeof(helper)) || take_rights(argv)))
+		return EXIT_FAILURE;
 	pthread_mutex_init(&maker.lock, NULL);
 	pthread_cond_init(&maker.ended, NULL);
-	maker.models = viewmodels_create(*argv[2] ? argv[2] : NULL);
-	while ((job = receive()))
+	maker.models = viewmodels_create(*argv[2] ? argv[2] : NULL, is_users ? helper : NULL);
+	for (;;) {
+		if (is_users)
+			wait_for_request(&maker);
+		job = receive();
+		if (!job)
+			break;
 		begin_job(&maker, job);
+	}
 	/* the server has cancelled the current views before it closed the socket, or has ended */
 	close(VIEWPROC_FD);
 	pthread_mutex_lock(&maker.lock);

@@ -41,13 +41,14 @@ static const struct view_format shared_form = {
 	.needs = VIEW_FUNCTIONS | VIEW_LINES | VIEW_MOMENTS,
 };
 
-struct viewmodels *viewmodels_create(const char *debuginfod_urls)
+struct viewmodels *viewmodels_create(const char *debuginfod_urls, const char *helper)
 {
 	struct viewmodels *models = g_new0(struct viewmodels, 1);
 
 	pthread_mutex_init(&models->making, NULL);
 	pthread_mutex_init(&models->asking, NULL);
 	pthread_mutex_init(&models->lock, NULL);
+	models->options.program = g_strdup(helper);
 	models->options.debuginfod_urls = g_strdup(debuginfod_urls);
 	models->options.home = g_strdup(g_get_home_dir());
 	models->options.uid = getuid();
@@ -61,6 +62,7 @@ void viewmodels_destroy(struct viewmodels *models)
 	if (!models)
 		return;
 	symbols_destroy(models->symbols);
+	g_free((char *)models->options.program);
 	g_free((char *)models->options.debuginfod_urls);
 	g_free((char *)models->options.home);
 	pthread_mutex_destroy(&models->making);
@@ -164,17 +166,18 @@ static void destroy_model(struct viewmodel *model)
 }
 
 static int make_model(struct viewmodels *models, const struct view_format *format, int capture_fd,
-	const struct cancel *cancel, struct viewmodel **result, struct err *err)
+	bool wakers, const struct cancel *cancel, struct viewmodel **result, struct err *err)
 {
 	struct viewmodel *model = g_new0(struct viewmodel, 1);
 	struct decoder decoder;
 	int ret;
 
 	model->capture_fd = capture_fd;
+	model->wakers = wakers;
 	model->users = 1;
 	prepare_names(models, format);
 	decode_init_pread(&decoder, capture_fd, 0);
-	ret = view_load(format, &decoder, viewmodel_bytes(capture_fd), &model->profile, err);
+	ret = view_load(format, &decoder, viewmodel_bytes(capture_fd), wakers, &model->profile, err);
 	decode_fini(&decoder);
 	if (!ret)
 		ret = find_names(models, format, cancel, model->profile, &model->names);
@@ -254,38 +257,38 @@ void viewmodel_put(struct viewmodels *models, struct viewmodel *model)
 		destroy_model(model);
 }
 
-static int share_model(struct viewmodels *models, int capture_fd, const struct cancel *cancel,
+static int share_model(struct viewmodels *models, int capture_fd, bool wakers, const struct cancel *cancel,
 	struct viewmodel **result, struct err *err)
 {
 	struct viewmodel *model = take_shared(models);
 	int ret;
 
-	if (model && same_records(model->capture_fd, capture_fd)) {
+	if (model && model->wakers == wakers && same_records(model->capture_fd, capture_fd)) {
 		close(capture_fd);
 		*result = model;
 		return 0;
 	}
 	if (model)
 		viewmodel_put(models, model);
-	ret = make_model(models, &shared_form, capture_fd, cancel, result, err);
+	ret = make_model(models, &shared_form, capture_fd, wakers, cancel, result, err);
 	if (!ret)
 		set_shared(models, *result);
 	return ret;
 }
 
-int viewmodel_get(struct viewmodels *models, const struct view_format *format, int capture_fd,
+int viewmodel_get(struct viewmodels *models, const struct view_format *format, int capture_fd, bool wakers,
 	const struct cancel *cancel, struct viewmodel **model, struct err *err)
 {
 	int ret;
 
 	if (!(format->needs & VIEW_LINES))
-		return make_model(models, format, capture_fd, cancel, model, err);
+		return make_model(models, format, capture_fd, wakers, cancel, model, err);
 	ret = lock_wanted(&models->making, cancel);
 	if (ret) {
 		close(capture_fd);
 		return ret;
 	}
-	ret = share_model(models, capture_fd, cancel, model, err);
+	ret = share_model(models, capture_fd, wakers, cancel, model, err);
 	pthread_mutex_unlock(&models->making);
 	return ret;
 }

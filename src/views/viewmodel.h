@@ -18,6 +18,7 @@
 /* Invariant once made; several threads may write views of it. */
 struct viewmodel {
 	int capture_fd;
+	bool wakers; /* as it was asked for */
 	struct profile *profile;
 	struct functions *names; /* NULL if the format needs none */
 	unsigned int users;  /* private to viewmodel.c */
@@ -28,9 +29,9 @@ struct viewmodels;
 
 /*
  * Creates the models. Debug files are requested from the debuginfod servers of these URLs, as the
- * user who mounts; urls may be NULL.
+ * user who mounts; urls may be NULL. helper: the path of kprof-symbols, or NULL for the usual one.
  */
-struct viewmodels *viewmodels_create(const char *debuginfod_urls);
+struct viewmodels *viewmodels_create(const char *debuginfod_urls, const char *helper);
 void viewmodels_destroy(struct viewmodels *models);
 
 /* The symbolizer of the views; thread-safe. */
@@ -52,9 +53,9 @@ size_t viewmodel_bytes(int capture_fd);
 /*
  * Finds or makes the model of a capture for a format. Takes ownership of the descriptor in any
  * case. Blocks while records and files are read, and while another view's model is made or
- * symbolized. Returns -EINTR if it was cancelled, -EFBIG, or an error of reading.
+ * symbolized. Returns -EINTR if it was cancelled, -EFBIG, or an error of reading. wakers: as of view_load().
  */
-int viewmodel_get(struct viewmodels *models, const struct view_format *format, int capture_fd,
+int viewmodel_get(struct viewmodels *models, const struct view_format *format, int capture_fd, bool wakers,
 	const struct cancel *cancel, struct viewmodel **model, struct err *err);
 void viewmodel_put(struct viewmodels *models, struct viewmodel *model);
 

@@ -37,7 +37,8 @@ const char *const viewproc_counts[VIEWPROC_COUNTS] = {
 
 struct viewproc {
 	char *urls;		  /* invariant; "": none */
-	int timer;		  /* invariant; a timerfd */
+	char *user, *group;	  /* invariant: whose rights it takes, as numbers; NULL: it keeps its own */
+	int timer;		  /* invariant; a timerfd, or -1 */
 	pthread_mutex_t lock;	  /* a leaf, apart from the start and the end of the process */
 	pid_t pid;		  /* (lock) 0 if there is none */
 	int fd;			  /* (lock) the socket that requests go to */
@@ -65,11 +66,24 @@ int viewproc_create(const char *urls, struct viewproc **viewproc)
 	return 0;
 }
 
+struct viewproc *viewproc_create_as(uid_t uid, gid_t gid)
+{
+	struct viewproc *v = g_new0(struct viewproc, 1);
+
+	v->timer = v->fd = -1;
+	v->urls = g_strdup(""); /* what is downloaded is the mounting user's */
+	v->user = g_strdup_printf("%u", (unsigned int)uid);
+	v->group = g_strdup_printf("%u", (unsigned int)gid);
+	pthread_mutex_init(&v->lock, NULL);
+	return v;
+}
+
 /* ---- its life -------------------------------------------------------------------------------- */
 
 static int spawn(const struct viewproc *v, int fd, pid_t *pid)
 {
-	char *arguments[] = { (char *)"kprofs", (char *)VIEWPROC_WORD, v->urls, NULL };
+	char *arguments[] = { (char *)"kprofs", (char *)VIEWPROC_WORD, v->urls, v->user, v->group,
+		NULL };
 	static const int defaults[] = { SIGPIPE, 0 };
 	const struct child_options options = {
 		.program = PROGRAM,
@@ -146,7 +160,10 @@ void viewproc_destroy(struct viewproc *v)
 	if (!v)
 		return;
 	end(v, END_MS);
-	close(v->timer);
+	if (v->timer >= 0)
+		close(v->timer);
+	g_free(v->user);
+	g_free(v->group);
 	g_free(v->urls);
 	pthread_mutex_destroy(&v->lock);
 	g_free(v);
@@ -162,7 +179,8 @@ static void set_timer(const struct viewproc *v, time_t seconds)
 {
 	const struct itimerspec after = { .it_value.tv_sec = seconds };
 
-	timerfd_settime(v->timer, 0, &after, NULL);
+	if (v->timer >= 0)
+		timerfd_settime(v->timer, 0, &after, NULL);
 }
 
 void viewproc_expire(struct viewproc *v)

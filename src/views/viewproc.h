@@ -18,6 +18,8 @@
 
 #include <stdbool.h>
 
+#include <sys/types.h>
+
 #include "base/cancel.h"
 #include "base/err.h"
 #include "base/stats.h"
@@ -25,7 +27,10 @@
 
 struct viewproc;
 
-/* The first argument of the process. The second has the URLs of debuginfod servers, or is "". */
+/*
+ * The first argument of the process. The second has the URLs of debuginfod servers, or is "". The third and
+ * the fourth, if there are any, are the user and group whose rights it takes.
+ */
 #define VIEWPROC_WORD "--make-views"
 
 /* Bytes of the largest view: as many as root may have open (fs/quota.c). */
@@ -43,17 +48,23 @@ enum viewproc_file {
 	VIEWPROC_OUT, /* the view is written to it, from its position on */
 	VIEWPROC_MARKS, /* the trace beside the samples (viewmarks.h) */
 	VIEWPROC_SPANS, /* the times of the span of the query, an array of struct interval */
+	VIEWPROC_BEFORE, /* another capture, from which the view shows the difference */
 	VIEWPROC_FILES,
 };
 
 #define VIEWPROC_FORMAT_MAX 32
+#define VIEWPROC_SOURCE_MAX 1024
 
 /* The request, sent with one end of a pair and the descriptors other than -1, in this order. */
 struct viewproc_request {
 	char format[VIEWPROC_FORMAT_MAX]; /* of view.h */
 	bool copied_stacks;		  /* there may be copied stacks, which are unwound first */
-	bool has_marks, has_spans;	  /* whether these files are sent */
+	bool has_marks, has_spans, has_before; /* whether these files are sent */
+	bool wakers;			  /* stacks go on with those of wakers, as of view_load() */
+	bool copied_before;		  /* there may be copied stacks in VIEWPROC_BEFORE */
 	struct query query; /* of which part; empty: of all */
+	/* of the captures, for headings: one line, cut if it is longer */
+	char source[VIEWPROC_SOURCE_MAX], source_before[VIEWPROC_SOURCE_MAX];
 };
 
 /* The rows of kpstat that the process counts: symbols_stats(). */
@@ -72,6 +83,12 @@ struct viewproc_answer {
 
 /* urls are those of debuginfod servers, or NULL for none. Returns 0 or -errno. */
 int viewproc_create(const char *urls, struct viewproc **viewproc);
+/*
+ * The same for views of the captures of one user: the process and its helpers have that user's rights and no
+ * others, so that they name addresses only from files that the user may read. It ends by itself when no view
+ * was made for VIEWPROC_SECONDS, so it has no timer.
+ */
+struct viewproc *viewproc_create_as(uid_t uid, gid_t gid);
 /* Called when no thread is in viewproc_make(). Waits a short time for the end of the process. */
 void viewproc_destroy(struct viewproc *viewproc);
 

@@ -48,8 +48,17 @@ struct cursor {
 	size_t at, taking;
 };
 
+struct budget *profiler_budget_create(void)
+{
+	return NULL;
+}
+
+void budget_destroy(struct budget *budget)
+{
+}
+
 int profiler_create(const struct profiler_hooks *hooks, const struct profiler_paths *paths,
-	struct profiler **profiler)
+	struct budget *budget, struct profiler **profiler, struct err *err)
 {
 	struct profiler *p = g_new0(struct profiler, 1);
 
@@ -110,6 +119,60 @@ int profiler_stop(struct profiler *p, struct err *err)
 	pthread_mutex_unlock(&p->lock);
 	p->hooks.data_ready(p->hooks.arg);
 	return 0;
+}
+
+int profiler_add_program(struct profiler *p, const char *text, const struct samples **samples,
+	struct err *err)
+{
+	return err_set(err, EOPNOTSUPP, "no programs take samples here");
+}
+
+bool profiler_is_loaded(const struct profiler *p)
+{
+	return false;
+}
+
+uint64_t profiler_capacity(struct profiler *p)
+{
+	return HELD_MAX;
+}
+
+int profiler_load(struct profiler *p, const uint8_t *records, size_t size, struct err *err)
+{
+	return -EOPNOTSUPP;
+}
+
+int profiler_take_image(struct profiler *profiler, struct profiler_image **image, struct err *err)
+{
+	return err_set(err, EOPNOTSUPP, "no images here");
+}
+
+void profiler_image_drop_settings(struct profiler_image *image)
+{
+}
+
+int profiler_read_image(struct capture_pool *pool, struct disk *disk, const char *session,
+	struct budget *budget, struct profiler_image **image, struct err *err)
+{
+	return -ENOENT;
+}
+
+void profiler_keep_files(struct profiler *profiler, struct disk *disk, const char *session)
+{
+}
+
+void profiler_forget_files(struct profiler *profiler)
+{
+}
+
+int profiler_create_of_image(const struct profiler_hooks *hooks, const struct profiler_paths *paths,
+	struct profiler_image *image, struct profiler **profiler, struct err *err)
+{
+	return err_set(err, EOPNOTSUPP, "no images here");
+}
+
+void profiler_remove_program(struct profiler *p, const char *text)
+{
 }
 
 int profiler_flush(struct profiler *p, struct err *err)
@@ -207,6 +270,11 @@ static int append_files(struct profiler *p, unsigned long files, struct err *err
 	return ret;
 }
 
+int profiler_set_only(struct profiler *p, const char *text, struct err *err)
+{
+	return err_set(err, EINVAL, "no tasks in the can");
+}
+
 int profiler_set_stack(struct profiler *p, const char *mode, const char *depth, struct err *err)
 {
 	if (strcmp(mode, "wild") == 0 && depth)
@@ -216,6 +284,10 @@ int profiler_set_stack(struct profiler *p, const char *mode, const char *depth, 
 	if (strcmp(mode, "files") == 0 && depth)
 		return append_files(p, strtoul(depth, NULL, 10), err);
 	return err_set(err, EINVAL, "no stacks in the can");
+}
+
+void profiler_restrict(struct profiler *p, uid_t uid, gid_t gid, bool any_rate)
+{
 }
 
 int profiler_set_qlimit_kb(struct profiler *p, uint64_t records, struct err *err)
@@ -283,6 +355,12 @@ int profiler_add_address(struct profiler *p, uint64_t address, uint32_t pid, str
 	return -ENOSPC;
 }
 
+uint64_t profiler_runs_ns(struct profiler *p)
+{
+	(void)p;
+	return 0;
+}
+
 uint64_t profiler_held_bytes(struct profiler *p)
 {
 	uint64_t held;
@@ -293,6 +371,11 @@ uint64_t profiler_held_bytes(struct profiler *p)
 	return held;
 }
 
+uint64_t profiler_memory_bytes(struct profiler *p)
+{
+	return profiler_held_bytes(p);
+}
+
 uint64_t profiler_stream_bytes(struct profiler *p)
 {
 	return profiler_held_bytes(p);
@@ -300,6 +383,11 @@ uint64_t profiler_stream_bytes(struct profiler *p)
 
 /* None of what is canned here is one. */
 bool profiler_copied_stacks(struct profiler *p)
+{
+	return false;
+}
+
+bool profiler_has_wakers(struct profiler *p)
 {
 	return false;
 }

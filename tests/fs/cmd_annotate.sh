@@ -49,6 +49,44 @@ while read -r _ _ at code; do
 	((0x$at >= 0x$(address victim_one))) || fail "$at is before the function"
 done <"$tmp/hot"
 
+# beside an earlier capture, where the two functions had each other's samples
+"$mkcapture" "$tmp/victim" "$id" "$two" "$one" >"$tmp/before" || exit 1
+annotate 0 --versus "$tmp/before" victim_one "$tmp/kpdata"
+same "the earlier samples" "$(annotate 0 victim_one "$tmp/before" && sed -n 2p "$tmp/out")" \
+	"$(annotate 0 --versus "$tmp/before" victim_one "$tmp/kpdata" && sed -n 4p "$tmp/out" |
+		sed "s/before: //; s/ samples, / samples of cpu-clock:freq=1000, /")"
+annotate 0 --versus "$tmp/before" --json victim_one "$tmp/kpdata"
+# of each line: the share of before is what an annotation of that capture alone has
+python3 - "$tmp/out" >"$tmp/shares" <<'EOF' || fail "the JSON of --versus"
+import json, sys
+for line in json.load(open(sys.argv[1]))["lines"]:
+    if line.get("samples_before"):
+        print(line["address"], line["samples_before"], line["share_before"])
+EOF
+annotate 0 --json victim_one "$tmp/before"
+same "the shares of before" "$(python3 -c 'import json, sys
+for line in json.load(open(sys.argv[1]))["lines"]:
+    if line.get("samples"):
+        print(line["address"], line["samples"], line["share"])' "$tmp/out")" "$(cat "$tmp/shares")"
+[ -s "$tmp/shares" ] || fail "no line has a share of before"
+annotate 0 --versus "$tmp/kpdata" victim_one "$tmp/kpdata"
+same "no change against itself" "+0.00" "$(awk '$1 ~ /%$/ { print $4 }' "$tmp/out" | sort -u)"
+# another program's function of the name does not count, though it has more samples; another frequency does
+cp "$victim" "$tmp/another"
+"$mkcapture" "$tmp/another" - "$one" "$two" >"$tmp/more" || exit 1
+cat "$tmp/before" "$tmp/more" >"$tmp/two"
+annotate 0 --versus "$tmp/two" victim_one "$tmp/kpdata"
+same "of the same file" 300 "$(sed -n 's/^# before: \([0-9]*\) samples.*/\1/p' "$tmp/out")"
+check "its lines" grep -q "before  change" "$tmp/out"
+sed 's/cpu-clock:freq=1000/cpu-clock:freq=2000/' "$tmp/before" >"$tmp/faster"
+annotate 0 --versus "$tmp/faster" victim_one "$tmp/kpdata"
+same "another frequency" "# before: 300 samples, 30.00% of all" "$(sed -n 4p "$tmp/out")"
+# a build that is not there has no functions
+"$mkcapture" "$tmp/victim" "$(echo "$id" | tr 0-9 1-90)" "$two" "$one" >"$tmp/other" || exit 1
+annotate 0 --versus "$tmp/other" victim_one "$tmp/kpdata"
+same "of another build" "# before: 0 samples, 0.00% of all" "$(sed -n 4p "$tmp/out")"
+annotate 1 --versus "$tmp/missing" victim_one "$tmp/kpdata"
+
 # the whole function, and no part of the next one
 annotate 0 --no-source victim_one "$tmp/kpdata"
 size=$(readelf -sW "$victim" | awk '$8 == "victim_one" { print $3; exit }')
@@ -84,8 +122,10 @@ same "the samples nevertheless" 700 "$(awk '$1 ~ /%$/ { n += $2 } END { print n 
 
 annotate 1 no_such_function "$tmp/kpdata"
 grep -q 'no samples in a function no_such_function' "$tmp/err" || fail "what is missing: $(cat "$tmp/err")"
+annotate 1 victim_tow "$tmp/kpdata"
+grep -q 'no samples in a function victim_tow; nearest: victim_two' "$tmp/err" || fail "the nearest: $(cat "$tmp/err")"
 annotate 1 -e nonsense victim_one "$tmp/kpdata"
 annotate 0 -e cpu-clock:freq=1000 victim_one "$tmp/kpdata"
 annotate 2
-annotate 2 a b c
+annotate 1 victim_one "$tmp/kpdata" "$tmp/none"
 [ "$failures" = 0 ]

@@ -62,10 +62,17 @@ same "a further event" "cpu-clock,page-faults" "$(events record -e cpu-clock,pag
 same "modifiers" "cpu-clock:freq= cpu-clock:k cpu-clock:period= cpu-clock:u" "$(offered record -e cpu-clock:)"
 same "a further modifier" "cs,cpu-clock:u:period=" "$(offered record -e cs,cpu-clock:u:pe)"
 same "an event after a modifier" "cpu-clock:u,page-faults" "$(events stat --event cpu-clock:u,page-)"
+same "times" "offcpu wall" "$(events record -e of) $(events record -e wal)"
+same "modifiers of times" "offcpu:min= wall:freq=" "$(offered record -e offcpu:m) $(offered record -e wall:f)"
+same "stat does not take them" "" "$(events stat -e of)"
+same "events of the kernel" "syscalls" "$(events trace -e syscalls)"
+same "a system call by its name" "syscalls,getppid" "$(offered trace -e syscalls,getpp)"
+same "a system call" "syscall:getppid" "$(offered trace -e syscall:getpp)"
 same "behind =" "--event=page-faults" "$(events stat --event=page-)"
 same "in the word of the letter's value" "" "$(offered stat -epage-)"
 if [ -r /sys/kernel/tracing/events/sched/sched_switch/id ]; then
 	same "a tracepoint" "cs,sched:sched_switch" "$(offered record -e cs,sched:sched_sw | tr ' ' '\n' | grep 'h$')"
+	same "a tracepoint for trace" "openat,sched:sched_switch" "$(offered trace -e openat,sched:sched_swi)"
 	offered record -e sch | tr ' ' '\n' | grep -qx sched: || fail "no sched: among $(offered record -e sch)"
 fi
 

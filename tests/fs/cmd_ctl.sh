@@ -29,6 +29,13 @@ same "nothing is said" "" "$(cat "$WORK/said" "$WORK/out")"
 KPROF_MOUNT=$MNT ctl 0 --file kptrace it begins
 grep -q 'it begins$' "$MNT/kptrace" || fail "a message in kptrace"
 
+ctl 0 -m "$MNT" help
+same "help prints the words, one a line" "start stop" "$(sed -n 1,2p "$WORK/out" | xargs)"
+check "with their arguments" grep -qx 'stack user|kernel|both|dwarf|none \[DEPTH\]' "$WORK/out"
+ctl 0 -m "$MNT" -f mpstat help
+same "of another file" "reset" "$(head -n 1 "$WORK/out" | cut -d' ' -f1)"
+same "on standard error nothing" "" "$(cat "$WORK/said")"
+
 # refusals: the reason and the usage of kperr
 ctl 1 -m "$MNT" event nonsense
 said "^kprof: $MNT/kpctl: no event 'nonsense'; usage: event SPEC"
@@ -38,11 +45,11 @@ ctl 1 -m "$MNT" -f mpstat nonsense
 said "^kprof: $MNT/mpstat: unknown word; usage: reset"
 # names are answered as after echo 1 > NAME
 ctl 1 -m "$MNT" -f nothing 1
-said "^kprof: $MNT/nothing: 'nothing' is not there and can't be created; usage: read only\$"
+said "^kprof: $MNT/nothing: 'nothing' is not there and can't be created\$"
 ctl 1 -m "$MNT" -f events/rset 1
-said "^kprof: $MNT/events/rset: 'rset' is not there and can't be created; nearest: reset; usage: "
+said "^kprof: $MNT/events/rset: 'rset' is not there and can't be created: a name is PROVIDER:EVENT, .*; nearest: reset\$"
 ctl 1 -m "$MNT" -f cpu/0/stat 1
-said "^kprof: $MNT/cpu/0/stat: it can't be written to; usage: read only\$"
+said "^kprof: $MNT/cpu/0/stat: it can't be written to\$"
 ctl 0 -m "$MNT" -f events/to:come on
 same "an event that no program has yet" 1 "$(cat "$MNT/events/to:come")"
 ctl 1 -m "$WORK" -f nothing 1

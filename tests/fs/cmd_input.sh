@@ -19,6 +19,7 @@ KPROF=$PWD/kprof
 FAULTS=$PWD/tests/fixtures/faults
 OTHER=$WORK/other # the mount of a second server
 other=            # its pid
+TESTS=$(realpath "${srcdir:-.}")
 mkdir "$OTHER" "$WORK/here" "$WORK/user" "$WORK/user/mnt"
 chmod 755 "$WORK"
 cd "$WORK/here" || exit 1
@@ -56,18 +57,40 @@ put kpctl clear
 # ---- a file or the mount ------------------------------------------------------------------------
 
 source_is "nothing was captured yet" "$MNT/kpdata, empty" -m "$MNT"
-"$KPROF" report -m "$MNT" | grep -qx '# nothing captured yet: echo start > kpctl' ||
+"$KPROF" report -m "$MNT" | grep -qx "# nothing captured yet: echo start > $MNT/kpctl" ||
 	fail "a report of an empty mount says what to do"
 fails_with "No data available" cat "$MNT/views/flat"
-grep -q 'nothing captured yet: echo start > kpctl' "$MNT/kperr" ||
+grep -q "nothing captured yet: echo start > $MNT/kpctl" "$MNT/kperr" ||
 	fail "a view of an empty mount says what to do: $(tail -n 1 "$MNT/kperr")"
 
 for command in dump script "convert -t folded"; do
 	# shellcheck disable=SC2086 # words
 	"$KPROF" $command -m "$MNT" >"$WORK/out" 2>"$WORK/said"
 	same "$command of an empty mount says what to do" \
-		"kprof: reading $MNT/kpdata, empty: nothing captured yet: echo start > kpctl" "$(cat "$WORK/said")"
+		"kprof: reading $MNT/kpdata, empty: nothing captured yet: echo start > $MNT/kpctl" "$(cat "$WORK/said")"
 done
+
+fails_with "kpdata: nothing captured yet: echo start > $MNT/kpctl" "$KPROF" annotate -m "$MNT" main
+fails_with "report.html: nothing captured yet: echo start > $MNT/kpctl" \
+	"$KPROF" report -m "$MNT" --html "$WORK/page.html"
+fails_with "pprof: nothing captured yet: echo start > $MNT/kpctl" "$KPROF" convert -m "$MNT" -t pprof
+
+# a run without samples: nothing runs an instruction that faults so often
+put kpctl "event page-faults:period=1000000000"
+put kpctl start
+put kpctl stop
+none='no samples were taken in 0\.[0-9]{3} s'
+"$KPROF" report -m "$MNT" | grep -Exq "# $none" || fail "a report of a run without samples"
+fails_with "No data available" cat "$MNT/views/flat"
+tail -n 1 "$MNT/kperr" | grep -Eq "$none" || fail "why flat is not there: $(tail -n 1 "$MNT/kperr")"
+"$KPROF" annotate -m "$MNT" main 2>&1 | grep -Exq "kprof: $MNT/kpdata: $none" ||
+	fail "annotate of a run without samples"
+fails_with "No data available" cat "$MNT/views/report.html"
+tail -n 1 "$MNT/kperr" | grep -Eq "$none" || fail "why report.html is not there: $(tail -n 1 "$MNT/kperr")"
+"$KPROF" record -q -P -e page-faults:period=1000000000 -o "$WORK/none" true || fail "record"
+"$KPROF" report "$WORK/none" | grep -Eq '^# no samples were taken' || fail "a file without samples"
+put kpctl clear
+put kpctl "event page-faults:period=1"
 
 export KPROF_MOUNT=$MNT
 one_run
@@ -76,12 +99,17 @@ source_is "the mount without a file" "$MNT/kpdata, stopped [0-9]+ (s|min) ago"
 source_is "the file that was just recorded" "kprof.data, written [0-9]+ (s|min) ago"
 fails_with "-i selects functions; to read kprof.data: kprof report kprof.data" "$KPROF" report -i kprof.data
 samples=$("$KPROF" dump kprof.data | grep -c '_trace ')
-for command in "dump" "convert -t folded" "annotate *"; do
+terminal="python3 $TESTS/tests/fs/cmd_terminal.py"
+for command in "dump" "convert -t folded" "script"; do
 	# shellcheck disable=SC2086 # words
-	(set -f && "$KPROF" $command) >"$WORK/out" 2>"$WORK/said" || fail "$command: $(cat "$WORK/said")"
-	grep -q 'kprof.data, written [0-9]* [a-z]* ago' "$WORK/out" "$WORK/said" ||
-		fail "$command does not read the file"
+	"$KPROF" $command >"$WORK/out" 2>"$WORK/said" || fail "$command: $(cat "$WORK/said")"
+	same "$command in a pipe prints no source" "" "$(cat "$WORK/said")"
+	# shellcheck disable=SC2086 # words
+	KPROF_PAGER=cat $terminal "$KPROF" $command -- >"$WORK/out" || fail "$command on a terminal"
+	grep -aq '^kprof: reading kprof.data, written [0-9]* [a-z]* ago' "$WORK/out" ||
+		fail "$command on a terminal does not print the source"
 done
+"$KPROF" annotate '*' | grep -q 'kprof.data, written [0-9]* [a-z]* ago' || fail "annotate does not read the file"
 same "as many samples" "$samples" "$("$KPROF" dump 2>/dev/null | grep -c '_trace ')"
 source_is "the mount that is named" "$MNT/kpdata, stopped .* ago" -m "$MNT"
 

@@ -20,6 +20,16 @@ same "the software events" "page-faults minor-faults major-faults" \
 	"$(awk '/software/ { print $NF }' "$tmp/out" | paste -sd ' ')"
 same "nothing else" 3 "$(grep -vc '^#' "$tmp/out")"
 
+# times: here where record takes them
+list 0 '^(offcpu|wall)$'
+same "the times" "offcpu wall" "$(sed -n 's/^[ *] time  *\([a-z]*\) .*/\1/p' "$tmp/out" | paste -sd ' ')"
+same "their modifiers" "min=US waker,min=US waker freq=HZ" "$(sed -n 's/^  *modifiers: //p' "$tmp/out" | paste -sd ,)"
+if "$KPROF" record -q -P -e offcpu -o "$tmp/offcpu" true 2>/dev/null; then
+	grep -q '^\* time        offcpu ' "$tmp/out" || fail "offcpu is not marked as here: $(cat "$tmp/out")"
+else
+	grep -q '^  time        offcpu ' "$tmp/out" || fail "offcpu is marked as here: $(cat "$tmp/out")"
+fi
+
 # Skylake: INST_RETIRED has ANY_P by default, and a machine has it or not, but never by the force
 export LIBPFM_FORCE_PMU=skl
 list 0 'skl::inst_retired:any_p$'

@@ -49,6 +49,6 @@ refused "'x' is no number of a process" script --pid x
 refused "'pid' is given twice" convert -t flat --pid 1 --pid 2
 refused "'now' is no time" annotate --since now main
 "$kprof" report --pid 7 "$tmp/kpdata" >/dev/null 2>"$tmp/err" && fail "a part without samples is no error"
-grep -q "no sample of this part is there, and 83 were lost" "$tmp/err" || fail "$(cat "$tmp/err")"
+grep -q "no sample is there with pid 7, and 83 were lost" "$tmp/err" || fail "$(cat "$tmp/err")"
 
 exit $failed

@@ -36,6 +36,17 @@ if [ -r $events/sched ]; then
 	same "both sides of a system call" "syscall:getppid:entry syscall:getppid:return" \
 		"$(sort "$tmp/out" | paste -sd ' ')"
 fi
+# of files
+program=$PWD/tests/fs/probes_static
+probe 0 -l "usdt:$program:*"
+same "static probes" "usdt:$program:kp:one usdt:$program:kp:two usdt:$program:kp:two" \
+	"$(sed 's/ .*//' "$tmp/out" | sort | paste -sd ' ')"
+grep -q "^usdt:$program:kp:one 8@[^ ]* -4@[^ ]* -4@" "$tmp/out" || fail "no arguments: $(cat "$tmp/out")"
+probe 0 -l "uprobe:$program:ma?n"
+same "functions" "uprobe:$program:main" "$(cat "$tmp/out")"
+probe 0 -l "usdt:$program:on?"
+probe 1 -l "usdt:$program:no_such*"
+probe 1 -l 'uprobe:/no/such/file:*'
 probe 1 -l 'tracepoint:no_such_system:*'
 grep -q "no probe matches" "$tmp/err" || fail "it does not say that nothing matches"
 if [ -r /sys/kernel/btf/vmlinux ]; then
@@ -65,6 +76,33 @@ grep -qxF "@f[$tmp/file.bt]: 16" "$tmp/out" || fail "not 16 opens: $(cat "$tmp/o
 probe 0 -o "$tmp/written" -e 'BEGIN { @x = 7; exit(); }'
 same "the output in a file" "@x: 7" "$(grep . "$tmp/written")"
 same "nothing else" "" "$(cat "$tmp/out")"
+
+# maps that are printed on the way, and their lines
+probe 0 -e 'BEGIN { @a[1] = 5; @a[3] = 4; print(@a); printf("x\ny\n"); exit(); }'
+same "all lines" "@a[1]: 5 @a[1]: 5 @a[3]: 4 @a[3]: 4 x y" "$(sort "$tmp/out" | paste -sd ' ')"
+
+# JSON, which bpftrace would print so
+probe 0 -f json -e 'BEGIN { printf("a\n"); @["k"] = hist(5); exit(); }'
+same "JSON" '{"type": "attached_probes", "data": {"probes": 1}}
+{"type": "printf", "data": "a\n"}
+{"type": "hist", "data": {"@": {"k": [{"min": 4, "max": 7, "count": 1}]}}}' "$(cat "$tmp/out")"
+probe 2 -f xml -e 'BEGIN { }'
+
+# one process, and its end
+sleep 1000 &
+pid=$!
+"$KPROF" probe -p $pid -e 'BEGIN { printf("runs\n"); } tracepoint:sched:sched_process_exit { @[comm] = count(); }' \
+	>"$tmp/out" 2>"$tmp/err" &
+probe=$!
+end=$((SECONDS + 60))
+until grep -q runs "$tmp/out" || [ "$SECONDS" -ge "$end" ]; do read -rt 0.05 <> <(:); done
+/bin/true
+kill $pid
+wait $pid 2>/dev/null
+wait $probe || fail "-p: status $?: $(cat "$tmp/err")"
+same "the one process" "@[sleep]: 1" "$(grep @ "$tmp/out")"
+probe 2 -p $pid -e 'BEGIN { }'
+probe 2 -p x -e 'BEGIN { }'
 
 # Ctrl-C ends a program that would go on
 mkfifo "$tmp/way"

@@ -122,6 +122,16 @@ check "a run that was refused leaves no file" test ! -e none
 echo kept >kept
 record 125 -P -e nonsense -o kept -- true
 check "nor does it take one away" test "$(cat kept)" = kept
+record 0 -P -o kept -- true
+same "what was there before" kept "$(cat kept.old)"
+said '; the former file is kept.old$'
+check "the new one" [ "$("$KPROF" dump kept | grep -c ' event ')" -gt 0 ]
+: >empty
+record 0 -P -o empty -- true
+check "an empty file is not kept" test ! -e empty.old
+ln -s kept link
+record 0 -P -o link -- true
+check "a link is not renamed" test -L link -a ! -e link.old
 record 137 -P -o none -- bash -c 'kill -KILL $$'
 record 3 -P -q -o none -- bash -c 'exit 3'
 same "quiet" "" "$(cat "$WORK/said")"
@@ -175,6 +185,16 @@ same "only the command" bash "$(processes)"
 check "the earlier run is still there" test "$("$KPROF" dump -m "$MNT" |
 	grep '_trace ' | grep -c ' event=1 ')" -ge "$before"
 
+# a rate replaces that of the events that are set, but not that of -e
+put kpctl "event cpu-clock:freq=49:u"
+record 0 -m "$MNT" -F 1999 -o shared -- true
+same "the rate" cpu-clock:u:freq=1999 \
+	"$("$KPROF" dump shared | sed -n 's/.* event .* text="\(.*\)".*/\1/p' | sort -u)"
+record 0 -m "$MNT" -F 1999 -e cpu-clock:freq=99,page-faults -o shared -- true
+same "the rates" "cpu-clock:freq=99 page-faults:freq=1999" \
+	"$("$KPROF" dump shared | sed -n 's/.* event .* text="\(.*\)".*/\1/p' | sort -u | paste -sd ' ')"
+put kpctl "$(sed -n 's/^event /event /p' <<<"$state")"
+
 # the same of stacks, also where something is refused
 record 0 -m "$MNT" -e cpu-clock:freq=1999 --stack "dwarf 20" -o dwarf -- \
 	bash -c 'i=0; while ((i < 100000)); do ((i += 1)); done'
@@ -183,6 +203,23 @@ same "the state is as it was" "$state" "$(cat "$MNT/kpctl")"
 record 125 -m "$MNT" -e cpu-clock:freq=1999 --stack nonsense -o none -- true
 said 'no such mode: nonsense'
 same "the state is as it was, too" "$state" "$(cat "$MNT/kpctl")"
+
+# an event that the machine does not have, and the one that it has by default
+if ! "$KPROF" list '^cycles$' | grep -q '^\* .* cycles$'; then
+	record 125 -P -e cycles -o none -- /bin/true
+	said "^kprof: event cycles on CPU [0-9]+: this machine can't sample that event; without -e the CPU clock is sampled\$"
+	record 0 -P -o chosen -- sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done'
+	same "its text in the records" default \
+		"$("$KPROF" dump chosen | sed -n 's/.* event .* text="\(.*\)".*/\1/p' | sort -u)"
+	check "its name and the reason, once" \
+		[ "$("$KPROF" report chosen | grep -c '^# cpu-clock (the machine has no cycles counter): ')" = 1 ]
+	check "its name in rows" [ -n "$("$KPROF" report chosen | awk '/%/ && $3 == "cpu-clock"')" ]
+	check "in script" [ "$("$KPROF" script -F event -G chosen | tr -d ' ' | sort -u)" = "cpu-clock:" ]
+	for name in default cpu-clock; do
+		same "the samples of $name" "$(samples chosen)" \
+			"$("$KPROF" script --event $name -F event chosen | grep -c cpu-clock)"
+	done
+fi
 
 # without -e it is the events that are set
 record 0 -m "$MNT" -o set -- /bin/true
@@ -197,6 +234,11 @@ said 'already running'
 said "echo stop >$MNT/kpctl"
 check "nothing was run" test ! -e "$WORK/ran"
 same "it goes on" running "$(stat_of profiler.state)"
+KPROF_MOUNT=$MNT record 0 -o busy -- /bin/true
+said "^kprof: a private server samples: the profiler at $MNT is already running for [0-9]+ s\$"
+check "the private one has sampled" test -s busy
+same "its own events" default "$("$KPROF" dump busy | sed -n 's/.* event .* text="\(.*\)".*/\1/p' | sort -u)"
+same "it goes on beside that" running "$(stat_of profiler.state)"
 record 0 -P -o busy -- /bin/true
 same "beside one of its own, too" running "$(stat_of profiler.state)"
 put kpctl stop
@@ -236,3 +278,21 @@ else
 	said 'lost on the machine: [1-9]'
 fi
 check "more than kpdata holds" test "$(stat -c %s long)" -gt 1048576
+
+# a private server is not among the mounts that other commands find
+begins -P -o first
+grep -q " $TMPDIR/kprof[.]" /proc/mounts || fail "there is no private server"
+same "mounts below its folder" "" "$("$KPROF" --complete report -m "$TMPDIR" | tail -n +2)"
+check "but the mounted one is" [ -n "$("$KPROF" --complete report -m "$MNT" | tail -n +2)" ]
+kill -TERM $job
+ended $job
+
+# without /dev/fuse the reason is printed once
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+	mkdir "$WORK/dev"
+	# shellcheck disable=SC2016 # for the other shell
+	unshare -m sh -c 'mount --bind "$1" /dev && cd "$2" && "$3" record -P -o none -- true' - "$WORK/dev" "$WORK" \
+		"$KPROF" 2>"$WORK/said"
+	same "the reason, once" 1 "$(grep -c 'there is no /dev/fuse' "$WORK/said")"
+	said '^kprof: kprofs could not be started: see `kprof doctor`$'
+fi

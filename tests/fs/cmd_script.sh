@@ -43,7 +43,7 @@ same "fewer, and one more" "            prog    10/10    [000]     0.000000:    
 	"$(grep -m 1 prog "$tmp/out")"
 kprof_ends 2 script -F nonsense "$tmp/kpdata"
 kprof_ends 2 script -F +comm,time "$tmp/kpdata"
-kprof_ends 2 script "$tmp/kpdata" "$tmp/kpdata"
+kprof_ends 2 script -m "$tmp" "$tmp/kpdata"
 kprof_ends 1 script "$tmp/nowhere"
 
 # what programs need that read it: a line without an indentation, lines with, an empty line

@@ -52,6 +52,24 @@ same "a profiler that runs goes on" running "$(stat_of profiler.state)"
 # without a terminal no terminal sequence is written
 check "no control characters" [ "$(tr -d '[:print:]\n' <"$WORK/out" | wc -c)" = 0 ]
 fails_with 'already running' "$KPROF" top -m "$MNT" -e page-faults
+
+# parts: one name, one program, a time that has not come, a time that begins before the last refresh
+top -d 0.5 -m "$MNT" --comm shares
+check "--comm shows the program" has_program
+same "and nothing else" 0 "$(awk '/^ *[0-9.]+% / && $3 != "shares"' "$WORK/out" | wc -l)"
+top -d 0.5 -m "$MNT" --exe "$SHARES"
+check "--exe shows the program" has_program
+same "and no other" 0 "$(awk '/^ *[0-9.]+% / && $3 != "shares"' "$WORK/out" | wc -l)"
+top -d 0.5 -m "$MNT" --comm no-such-program
+same "a name without samples" 0 "$(grep -c '^ *[0-9.]*% ' "$WORK/out")"
+top -d 0.5 -m "$MNT" --until 0.5
+same "before a time long ago" 0 "$(grep -c '^ *[0-9.]*% ' "$WORK/out")"
+top -d 0.5 -m "$MNT" --last 1m --since 0.5
+check "--last and --since show the program" has_program
+fails_with "'10' is no duration" "$KPROF" top --last 10
+KPROF_MOUNT=$MNT "$KPROF" top -d 0.5 -e page-faults >"$WORK/out" 2>"$WORK/err" || fail "top beside a run: $(cat "$WORK/err")"
+check "a private server" grep -q "^kprof: a private server samples: the profiler at $MNT is already" "$WORK/err"
+check "with the events that it was given" grep -q '^page-faults: ' "$WORK/out"
 put kpctl stop
 put kpctl clear
 state=$(cat "$MNT/kpctl")

@@ -35,6 +35,11 @@ same "nothing but openat" "" "$(grep -v ' syscall:openat: ' err)"
 trace 0 -e 'syscalls' -- cat first
 check "it begins with the call that executes it" grep -q ' syscall:execve: filename=".*/cat" .* = 0 (' <(head -n 1 err)
 check "it ends with its end" grep -q ' syscall:exit_group: error_code=0$' <(tail -n 1 err)
+trace 0 cat first
+same "a program in place of a copy is traced" one "$(cat out)"
+check "with all system calls" grep -q ' syscall:execve: filename=".*/cat" .* = 0 (' <(head -n 1 err)
+trace 1 nosuchfile
+check "it is neither" grep -q '^kprof: nosuchfile: No such file or directory$' err
 trace 0 -e 'open*' -- sh -c 'cat first; cat "second one"; true'
 same "processes that it starts" 2 "$(grep -cE 'cat\[[0-9]*\] .*filename="(first|second one)"' err)"
 trace 0 -e 'sched:sched_process_e[x]*,getppid' -e write -o trace -- sh -c 'echo one; env echo two'
@@ -43,10 +48,16 @@ same "patterns, and several events" "sched:sched_process_exec sched:sched_proces
 	"$(sed 's/.*\] \([a-z_]*:[a-z_]*\): .*/\1/' trace | sort -u | xargs)"
 trace 0 -e write --filter 'fd == 1 && count == 4' -o - -- sh -c 'echo one; echo more than four'
 same "a filter" 1 "$(grep -c ' syscall:write: ' out)"
+trace 0 --filter 'comm == "cat" && result < 0 && duration_ns > 0' -- sh -c 'cat first nosuch; true'
+check "a filter of all calls" grep -q 'cat\[[0-9]*\] syscall:openat: .* filename="nosuch" .* ENOENT' err
+same "it holds for each" "" "$(grep ' syscall:' err | grep -v 'cat\[[0-9]*\] .* = -1 E')"
 
 trace 0 -s -e write -- sh -c 'echo one'
 same "one event with a stack" 1 "$(grep -c ' syscall:write: fd=1 ' err)"
 check "addresses with names" grep -qE 'syscall:write:   0x[0-9a-f]+ [^ ]+ [(][^ ]*[)]$' err
+trace 0 -s -e write -- sh -c "env echo one; env echo two; true"
+same "and those of programs that have ended" 2 \
+	"$(grep -cE 'echo\[[0-9]*\] syscall:write:   0x[0-9a-f]+ [^ ]*write[+]0x[0-9a-f]+ [(].*libc' err)"
 
 # ---- its status -----------------------------------------------------------------------------------
 
@@ -59,7 +70,13 @@ check "it is said" grep -q "there is no kernel event 'syscall:nosuch'" err
 trace 125 -e 'nosuch:*' -- true
 check "it is said" grep -q "no kernel event matches 'nosuch:\*'" err
 trace 125 -e write --filter 'nosuch == 1' -- true
-check "it is said" grep -q "no field 'nosuch'" err
+same "it is said" "kprof: --filter of syscall:write: column 1: the event has no field 'nosuch', at '^nosuch == 1'" "$(cat err)"
+trace 125 -e sched:sched_swich -- true
+check "the nearest name" grep -q "no kernel event 'sched:sched_swich'; nearest: sched:sched_switch" err
+trace 2 -e '' -- true
+trace 2 -e 'write,,read' -- true
+check "it is said" grep -q "an event is missing: 'write,,read'" err
+trace 2 -p '' -- true
 trace 2 -e write
 trace 2 -e write -m "$MNT" -- true
 trace 2 -e write --duration x -- true

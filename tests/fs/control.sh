@@ -46,8 +46,8 @@ same "three lines are three commands" 288 "$(held)"
 fails_with "Invalid argument" put kpctl $'prof_qlimit 1\nbogus\nprof_qlimit 1'
 same "before the refused line, not after it" 304 "$(held)"
 same "the refusal" "kpctl line 2: 'bogus': unknown word; usage: start | stop | flush | clear | event \
-SPEC[,SPEC...]|default | cpus LIST|all | stack user|kernel|both|dwarf|none [DEPTH] | prof_qlimit KB | \
-prof_cpubufsz KB | mode discard|overwrite | hold" "$(last_refusal)"
+SPEC[,SPEC...]|default | cpus LIST|all | stack user|kernel|both|dwarf|none [DEPTH] | only EXPR|all | prof_qlimit KB | \
+prof_cpubufsz KB | mode discard|overwrite | snapshot NAME [after TIME] | hold" "$(last_refusal)"
 fails_with "No such file" put kpctl 'event nonsense'
 same "an errno of the profiler's, and the word's usage" \
 	"kpctl line 1: 'event nonsense': no event 'nonsense' in the can; usage: event SPEC[,SPEC...]|default" \
@@ -58,8 +58,7 @@ check "a word that is nearly right" grep -q "'Start': unknown word: did you mean
 put kpctl help
 check "help leaves the usage" grep -q "'help': what can be written is; usage: start | stop" "$MNT/kperr"
 put kpctl 'prof_cpubufsz 1'
-same "a success with a note" "kpctl line 1: 'prof_cpubufsz 1': the can has no buffers; usage: \
-prof_cpubufsz KB" "$(last_refusal)"
+same "a success with a note" "kpctl line 1: 'prof_cpubufsz 1': the can has no buffers" "$(last_refusal)"
 lines=$(wc -l <"$MNT/kperr")
 put kpctl clear
 same "a plain success leaves no line" "$lines" "$(wc -l <"$MNT/kperr")"
@@ -120,7 +119,7 @@ begun=$(now_ms)
 fails_with "busy" put kpctl stop
 took=$(($(now_ms) - begun))
 check "the open waited a second for a close, not more" test "$took" -ge 900 -a "$took" -le 5000
-same "why" "kpctl line 0: '': another open file holds the run; it ends when that file is closed" \
+same "why" "kpctl: another open file holds the run; it ends when that file is closed" \
 	"$(last_refusal | sed 's/; usage:.*//')"
 same "reading is not refused" start "$(timeout 5 tail -n 1 "$MNT/kpctl")"
 check "nor does it wait" test "$(($(now_ms) - begun - took))" -le 800

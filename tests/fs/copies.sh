@@ -75,6 +75,43 @@ check "grep finds the message" grep -qx "$MNT/kptrace" "$WORK/out"
 same "what find says" "" "$(complaints find "$MNT" -type f -exec cat {} +)"
 check "find shows the message" grep -aq "a message of its own" "$WORK/out"
 
+# ---- tail ----------------------------------------------------------------------------------------
+
+# tail is decided by its name: that of a link to busybox too
+tail_begin() { # NAME COMMAND...
+	"${@:2}" "$MNT/kptrace_pipe" >"$WORK/$1" 2>"$WORK/$1.said" &
+	tails[$1]=$!
+}
+declare -A tails
+
+# what was written before its first read is not shown
+tail_shows() {
+	put kptrace "$2"
+	grep -q " $2\$" "$WORK/$1"
+}
+
+from_line() {
+	awk -v line="$1" '$0 == line { begun = 1 } begun'
+}
+
+tail_begin tail tail -f
+tail_begin tail_all tail -n +1 -f
+if busybox tail </dev/null 2>/dev/null; then
+	mkdir "$WORK/bin"
+	ln -s "$(command -v busybox)" "$WORK/bin/tail"
+	tail_begin tail_busybox "$WORK/bin/tail" -f
+fi
+for name in "${!tails[@]}"; do
+	wait_for tail_shows "$name" "the first of $name"
+done
+put kptrace "a line of all"
+for name in "${!tails[@]}"; do
+	wait_for grep -q "a line of all" "$WORK/$name"
+	same "the lines of $name" "$(from_line "$(head -n 1 "$WORK/$name")" <"$MNT/kptrace")" "$(cat "$WORK/$name")"
+	kill "${tails[$name]}"
+done
+same "the end without -f" "" "$(timeout 30 tail -n 3 "$MNT/kptrace_pipe" || echo "status $?")"
+
 # ---- on a terminal -------------------------------------------------------------------------------
 
 command -v tmux >/dev/null || { echo "left out: no tmux"; exit; }
@@ -113,4 +150,16 @@ if command -v vim >/dev/null; then
 	keys ":%s/^stack .*/stack user 9/" Enter ":w" Enter # again: it knows its own time
 	wait_for stack_is "stack user 9"
 	tui_end
+	if put kpctl "event cpu-clock:freq=99" && put kpctl start; then
+		tui_run 80 24 "vim -u NONE -i NONE -n $MNT/kpctl"
+		shows "vim has read kpctl" '^start'
+		keys ":w" Enter
+		shows "vim writes what is set while the profiler runs" written
+		keys ":%s/^stack .*/stack kernel 7/" Enter ":w" Enter
+		shows "but no change" "E514"
+		check "kperr says why" grep -q "'stack kernel 7': not while the profiler runs: stop it first" "$MNT/kperr"
+		same "the setting" "stack user 9" "$(grep '^stack' "$MNT/kpctl")"
+		put kpctl stop
+		tui_end
+	fi
 fi

@@ -128,7 +128,8 @@ def bad_for_word(file, word, least, most, usage):
     for n in range(least):
         refused(file, " ".join([word] + ["0"] * n).encode(), errno.EINVAL)
     for n in (most + 1, most + 2, 20, 10000):
-        refused(file, " ".join([word] + ["0"] * n).encode(), errno.EINVAL)
+        # an expression that is too long is refused for that
+        refused(file, " ".join([word] + ["0"] * n).encode(), None if "EXPR" in usage else errno.EINVAL)
     refused(file, f"{word} ".encode() + b"\0" * (least or 1), errno.EINVAL)
     refused(file, word.encode() + b"\0", errno.EINVAL)
     if not most:
@@ -136,6 +137,10 @@ def bad_for_word(file, word, least, most, usage):
     rest = ["0"] * (least - 1)
     for arg in HUGE + HOSTILE + NUMBERS:
         if " " in arg or ("NUMBER" in usage and arg in ("-1", "-18446744073709551615")): # 1 and more: on
+            continue
+        if "NAME" in usage and re.fullmatch("[A-Za-z0-9_.-]{1,64}", arg): # of a session
+            continue
+        if "EXPR" in usage and arg in ("-1", "1e3", "-18446744073709551615"): # true for every sample
             continue
         refused(file, " ".join([word, arg] + rest).encode("latin-1"))
     # numbers that are numbers, and far too large

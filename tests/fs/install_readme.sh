@@ -10,6 +10,7 @@ if ! [ -w /dev/fuse ]; then
 	exit 77
 fi
 readme=$(realpath "${srcdir:-.}/README")
+terminal=$(realpath "${srcdir:-.}/tests/fs/cmd_terminal.py")
 build=$PWD
 
 # the server's socket and the mount point are this test's
@@ -24,6 +25,8 @@ end_mounts() {
 }
 trap end_mounts EXIT
 mkdir /mnt/kprof "$INSTALL_TMP/work" /run/tmp
+# the reader of README has this mount only; the machine may have others
+export KPROF_MOUNT=/mnt/kprof
 # mount(8) looks for kprofs in the standard folders only, and distcheck installs elsewhere
 case $prefix in
 /usr | /usr/local) ;;
@@ -113,19 +116,30 @@ if ! echo start >kpctl 2>/dev/null; then
 	exit 77
 fi
 echo stop >kpctl
-# make -j4 of README is a program that can be found in the report
-cat >"$INSTALL_TMP/bin/make" <<'END'
-#!/bin/sh
-exec awk 'BEGIN { for (i = 0; i < 3000000; i++) n += i; print n }'
-END
-chmod +x "$INSTALL_TMP/bin/make"
+# make -j4 of README is a program whose main can be found in the report
+printf 'int main(void)\n{\n\tvolatile unsigned long n = 0;\n\twhile (n < 200000000)\n\t\tn++;\n}\n' >"$INSTALL_TMP/loop.c"
+cc -O1 -g -o "$INSTALL_TMP/bin/make" "$INSTALL_TMP/loop.c" || fail "cc"
 copies=$INSTALL_TMP/copies # for /tmp
 mkdir "$copies"
 number=0
+
+# follows COMMAND: it shows what is written after its begin
+follows() {
+	local follower end=$((SECONDS + 60))
+	$1 >/run/tmp/followed </dev/null &
+	follower=$!
+	until grep -q 'it goes on$' /run/tmp/followed || [ "$SECONDS" -ge "$end" ]; do
+		echo 'it goes on' >kptrace
+		read -rt 0.2 <> <(:)
+	done
+	kill "$follower"
+	grep -q 'it goes on$' /run/tmp/followed || fail "'$1' shows nothing"
+}
+
 while read -r command; do
 	number=$((number + 1))
 	case $command in
-	*PROVIDER*) continue ;;
+	'tail -f '*) follows "$command" && continue ;;
 	babeltrace2*) command -v babeltrace2 >/dev/null || continue ;;
 	esac
 	status=0
@@ -137,26 +151,42 @@ while read -r command; do
 		fail "'$command': status $status: $(cat "/run/tmp/$number.out" "/run/tmp/$number.err")"
 	fi
 	case $command in
-	'kprof report | head') grep -q awk "/run/tmp/$number.out" || fail "no awk: $(cat "/run/tmp/$number.out")" ;;
+	'kprof report | head') grep -q 'make.*main' "/run/tmp/$number.out" || fail "no main: $(cat "/run/tmp/$number.out")" ;;
 	'cat kptrace') grep -q '^\[ *[0-9.]*\]:cpu[0-9]*: here it begins$' "/run/tmp/$number.out" ||
 		fail "kptrace: $(cat "/run/tmp/$number.out")" ;;
+	*PROVIDER:EVENT) [ "$(cat events/PROVIDER:EVENT)" = 1 ] || fail "the event is not switched on" ;;
 	'tail -n 1 kperr') grep -q nonsense "/run/tmp/$number.out" || fail "kperr: $(cat "/run/tmp/$number.out")" ;;
 	'cat kpctl') grep -qx 'stack user 32' "/run/tmp/$number.out" || fail "kpctl: $(cat "/run/tmp/$number.out")" ;;
 	esac
 done < <(commands 'A first session' | grep -v '^cd ')
 [ $number -ge 15 ] || fail "README has only $number commands"
-kprof report "$copies/monday" | grep -q awk || fail "the copy does not have awk"
+kprof report "$copies/monday" | grep -q 'make.*main' || fail "the copy does not have main"
 [ -s "$copies/flame.svg" ] && [ -s "$copies/report.html" ] || fail "the copies of views are missing"
 
-# the commands of the table, those without a terminal
+# the commands of the table
+number=0
 while read -r command; do
+	number=$((number + 1))
 	case $command in
 	'kprof record '*) command="kprof record -- make" ;;
-	'kprof top' | 'kprof annotate '* | 'kprof ctl event cycles') continue ;; # a terminal, a main, cycles
+	'kprof flame '*) # of a program that writes a stack, where programs are allowed
+		echo 'tracepoint:syscalls:sys_enter_read { @[kstack] = count(); }' >probes/x || continue
+		cat kpdata >/dev/null
+		;;
+	'kprof annotate '*) command -v objdump >/dev/null || continue ;;
+	'kprof top')
+		command -v python3 >/dev/null || continue
+		command="python3 '$terminal' kprof top -- 'p pause' q"
+		;;
 	esac
 	(cd "$INSTALL_TMP/work" && eval "$command") >/run/tmp/out 2>&1 </dev/null ||
 		fail "'$command': status $?: $(tail -n 5 /run/tmp/out)"
+	case $command in
+	'kprof annotate '*) grep -q 'n++' /run/tmp/out || fail "no line of main: $(head -n 30 /run/tmp/out)" ;;
+	'kprof ctl '*) grep -qx "${command#kprof ctl }" kpctl || fail "$command: $(cat kpctl)" ;;
+	esac
 done < <(awk '/^The command kprof/ { on = 1 } /^Commands that read/ { on = 0 } on' "$readme" | sed -n 's/^    kprof .*:  *\(kprof .*\)/\1/p')
+[ $number = "$(kprof --help | grep -c '^  [a-z]*  ')" ] || fail "README has $number commands: $(kprof --help)"
 
 # ---- uninstalling ----------------------------------------------------------------------------------
 

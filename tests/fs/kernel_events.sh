@@ -142,8 +142,13 @@ for row in 'pid == |column 8' 'pid = 3|column 5' 'nosuch == 1|no field' 'comm ==
 	check "kperr has the place: $row" grep -q "${row#*|}" <(tail -n 1 "$MNT/kperr")
 	same "a wrong filter changes nothing" "1 /pid == $CALLER/" "$(cat "$MNT/$GETPPID")"
 done
-for wrong in 2 on '1 pid' '0 /pid/' '1 /' "$(printf '%3000s' 1)"; do
+for wrong in yes onn '1 pid' '0 /pid/' 'off stack' '1 /' "$(printf '%3000s' 1)"; do
 	fails_with "Invalid argument" put "$GETPPID" "$wrong"
+done
+for row in 'off|0' 'on|1' 'toggle|0' 'toggle|1' '0|0' "on /pid == $CALLER/|1 /pid == $CALLER/" 'toggle|0' \
+	"2 stack /pid == $CALLER/|1 stack /pid == $CALLER/" '-1|1' "1 /pid == $CALLER/|1 /pid == $CALLER/"; do
+	put "$GETPPID" "${row%|*}"
+	same "after ${row%|*}" "${row#*|}" "$(cat "$MNT/$GETPPID")"
 done
 fails_with "No such file" cat "$MNT/events/kernel/syscall:nosuch"
 fails_with "No such file" cat "$MNT/events/kernel/nosuch:nosuch"
@@ -163,6 +168,25 @@ same "the result" 50 "$(count_with 'pid == PID && result == PARENT && -result < 
 same "nothing that is false" 0 "$(count_with 'pid == PID && result != PARENT')"
 same "arithmetic" 50 "$(count_with 'pid == PID && (1 + 2 * 3) % 4 == 3 && !(5 & 2) && 1 << 3 == 8')"
 same "times" 50 "$(count_with 'pid == PID && duration_ns > 0 && duration_ns < 0xffffffffff')"
+
+# a filter of all calls, of any length, with another one or none of some calls
+put "$GETPPID" 0
+put kptrace_ctl clear
+caller 0 50
+long=$(printf 'comm != "%015d" && ' $(seq 20))
+put events/kernel/syscalls "1 /${long}pid == $CALLER && result != 7/" || fail "a long filter: $(tail -n 1 "$MNT/kperr")"
+put events/kernel/syscall:getppid "1 /pid == $CALLER && result == 7/"
+put events/kernel/syscall:exit_group "1 /pid == $CALLER && error_code == 7/"
+put events/kernel/syscall:chdir 1
+(cd /nonexistent) 2>/dev/null
+go
+for name in syscalls syscall:getppid syscall:exit_group syscall:chdir; do
+	put events/kernel/$name 0
+done
+check "the filter of all calls" grep -q "kernel_calls\[$CALLER\] syscall:read: " "$MNT/kptrace"
+same "it holds for others" "" "$(grep ' syscall:' "$MNT/kptrace" | grep -v "\[$CALLER\]\|syscall:chdir" | head -n 3)"
+same "that of one call" "" "$(grep 'syscall:getppid:\|syscall:exit_group:' "$MNT/kptrace" | head -n 3)"
+check "none" grep -q 'syscall:chdir: filename="/nonexistent" = -1 ENOENT' "$MNT/kptrace"
 
 # arguments by name
 put "$GETPPID" 0

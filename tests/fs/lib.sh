@@ -123,7 +123,7 @@ serve_end() {
 	local status
 	[ -n "$SERVER" ] || return
 	kill "-${1:-TERM}" "$SERVER"
-	WAIT=30 wait_for has_ended "$SERVER" || end_by_force "$SERVER"
+	WAIT=${WAIT:-30} wait_for has_ended "$SERVER" || end_by_force "$SERVER"
 	wait "$SERVER"
 	status=$?
 	SERVER=
@@ -164,5 +164,7 @@ WORK=$(mktemp -d)
 mkdir "$WORK/mnt"
 SOCKET=$WORK/socket
 MNT=$(realpath "$WORK/mnt")
+# a command that chooses a mount must not choose another one of this machine, and change a run there
+export KPROF_MOUNT=$MNT
 trap clean_up EXIT
 trap 'exit 1' HUP INT TERM

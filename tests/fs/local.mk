@@ -35,18 +35,26 @@ TRUTH_TESTS = \
 	%D%/prof_scopes.sh \
 	%D%/prof_latency.sh \
 	%D%/prof_offcpu.sh \
+	%D%/prof_offcpu_hotplug.sh \
+	%D%/only.sh \
+	%D%/only_hotplug.sh \
 	%D%/prof_many.sh \
+	%D%/sessions.sh %D%/own.sh \
+	%D%/sessions_offcpu.sh \
+	%D%/snapshots.sh \
+	%D%/state.sh \
 	%D%/stack_dwarf.sh \
-	%D%/cpu_times.sh %D%/mpstat_exact.sh %D%/mpstat_times.sh
-check_PROGRAMS += tests/fs/between
+	%D%/cpu_times.sh %D%/mpstat_exact.sh %D%/mpstat_interrupts.sh %D%/mpstat_times.sh
+check_PROGRAMS += tests/fs/between tests/fs/packets
 tests_fs_between_SOURCES = %D%/between.c
+tests_fs_packets_SOURCES = %D%/packets.c
 TESTS += $(TRUTH_TESTS)
-EXTRA_DIST += %D%/prof_lib.sh %D%/akaros.py %D%/mpstat_exact.py $(TRUTH_TESTS)
+EXTRA_DIST += %D%/prof_lib.sh %D%/only_lib.sh %D%/akaros.py %D%/mpstat_exact.py $(TRUTH_TESTS)
 CLEANFILES += %D%/machine.lock
 
 # the capture in other forms
-TESTS += %D%/views.sh %D%/view_parts.sh
-EXTRA_DIST += %D%/views.sh %D%/view_parts.sh
+TESTS += %D%/views.sh %D%/view_parts.sh %D%/view_users.sh %D%/view_versus.sh %D%/hosts.sh %D%/load.sh %D%/sshfs.sh %D%/web.sh
+EXTRA_DIST += %D%/hosts.py %D%/hosts_lib.sh %D%/hosts.sh %D%/load.sh %D%/sshfs.sh %D%/web.sh %D%/views.sh %D%/view_parts.sh %D%/view_users.sh %D%/view_versus.sh
 
 # the trace of programs: tell writes events that can be checked
 check_PROGRAMS += tests/fs/tell
@@ -69,10 +77,10 @@ check_PROGRAMS += tests/fs/switched
 tests_fs_switched_SOURCES = %D%/switched.c
 tests_fs_switched_LDADD = libkprof.la -lpthread
 tests_fs_switched_LDFLAGS = -static
-TESTS += %D%/trace_spans.sh %D%/view_spans.sh %D%/trace_switches.sh
-EXTRA_DIST += %D%/trace_spans.sh %D%/view_spans.sh %D%/trace_switches.sh
+TESTS += %D%/trace_spans.sh %D%/trace_metrics.sh %D%/view_spans.sh %D%/trace_switches.sh
+EXTRA_DIST += %D%/metrics_lib.sh %D%/trace_spans.sh %D%/trace_metrics.sh %D%/view_spans.sh %D%/trace_switches.sh
 # the commands that run others
-CMD_TESTS = %D%/cmd_annotate.sh %D%/cmd_input.sh %D%/cmd_part.sh %D%/cmd_completions.sh %D%/cmd_ctl.sh %D%/cmd_doctor.sh %D%/cmd_list.sh %D%/cmd_mark.sh %D%/cmd_probe.sh %D%/cmd_record.sh %D%/cmd_script.sh %D%/cmd_perf_options.sh %D%/cmd_stat.sh %D%/cmd_streams.sh %D%/cmd_record_select.sh %D%/cmd_stat_select.sh %D%/cmd_trace.sh \
+CMD_TESTS = %D%/cmd_annotate.sh %D%/cmd_input.sh %D%/cmd_part.sh %D%/cmd_completions.sh %D%/cmd_ctl.sh %D%/cmd_doctor.sh %D%/cmd_flame.sh %D%/cmd_list.sh %D%/cmd_mark.sh %D%/cmd_probe.sh %D%/cmd_probe_lines.sh %D%/cmd_record.sh %D%/cmd_script.sh %D%/cmd_perf_options.sh %D%/cmd_stat.sh %D%/cmd_streams.sh %D%/cmd_record_select.sh %D%/cmd_stat_select.sh %D%/cmd_trace.sh \
 	%D%/cmd_top.sh
 EXTRA_DIST += %D%/cmd_lib.sh %D%/cmd_terminal.py
 # the browser on a terminal
@@ -160,10 +168,11 @@ TESTS += %D%/call_names.sh
 EXTRA_DIST += %D%/call_names.sh %D%/call_names.py
 
 # of two processes whose numbers are at a distance
-check_PROGRAMS += tests/fs/kernel_slots
+check_PROGRAMS += tests/fs/kernel_slots tests/fs/waiting
+tests_fs_waiting_SOURCES = %D%/waiting.c
 tests_fs_kernel_slots_SOURCES = %D%/kernel_slots.c
-TESTS += %D%/kernel_slots.sh %D%/kernel_flood.sh
-EXTRA_DIST += %D%/kernel_slots.sh %D%/kernel_flood.sh
+TESTS += %D%/kernel_slots.sh %D%/kernel_flood.sh %D%/kernel_memory.sh
+EXTRA_DIST += %D%/kernel_slots.sh %D%/kernel_flood.sh %D%/kernel_memory.sh
 
 # events of the kernel: kernel_calls makes a known number of system calls
 check_PROGRAMS += tests/fs/kernel_calls
@@ -171,15 +180,46 @@ tests_fs_kernel_calls_SOURCES = %D%/kernel_calls.c
 TESTS += %D%/kernel_events.sh %D%/probes.sh %D%/kernel_underway.sh %D%/kernel_pids.sh %D%/kernel_keep.sh
 EXTRA_DIST += %D%/kernel_events.sh %D%/probes.sh %D%/kernel_underway.sh %D%/kernel_pids.sh %D%/kernel_keep.sh
 # programs of probes/ at functions of a program: probes_user calls one a known number of times
+check_PROGRAMS += tests/fs/probes_work
+tests_fs_probes_work_SOURCES = %D%/probes_work.c
+# its stacks are walked by frame pointers
+tests_fs_probes_work_CFLAGS = $(AM_CFLAGS) -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls
+tests_fs_probes_work_LDADD = -lpthread
 check_PROGRAMS += tests/fs/probes_user
 tests_fs_probes_user_SOURCES = %D%/probes_user.c
 tests_fs_probes_user_LDFLAGS = -rdynamic
-TESTS += %D%/probes_user.sh
-EXTRA_DIST += %D%/probes_user.sh
+check_PROGRAMS += tests/fs/probes_static
+tests_fs_probes_static_SOURCES = %D%/probes_static.c
+# the same program with libkprof in it, and with the library
+check_PROGRAMS += tests/fs/probes_event tests/fs/probes_event_shared
+tests_fs_probes_event_SOURCES = %D%/probes_event.c
+tests_fs_probes_event_LDADD = libkprof.la -lpthread
+tests_fs_probes_event_LDFLAGS = -static
+tests_fs_probes_event_shared_SOURCES = %D%/probes_event.c
+tests_fs_probes_event_shared_LDADD = libkprof.la
+TESTS += %D%/probes_event.sh
+EXTRA_DIST += %D%/probes_event.sh
+
+# the tools of bpftrace, beside it
+check_PROGRAMS += tests/fs/probes_tools
+tests_fs_probes_tools_SOURCES = %D%/probes_tools.c
+TESTS += %D%/probes_tools.sh
+EXTRA_DIST += %D%/probes_tools.sh
+TESTS += %D%/probes_user.sh %D%/probes_metrics.sh %D%/probes_sample.sh %D%/probes_leaks.sh %D%/probes_options.sh %D%/probes_examples.sh %D%/probes_static.sh
+EXTRA_DIST += %D%/probes_user.sh %D%/probes_metrics.sh %D%/probes_sample.sh %D%/probes_leaks.sh %D%/probes_options.sh %D%/probes_examples.sh %D%/probes_static.sh
+check_PROGRAMS += tests/fs/probes_preempted
+tests_fs_probes_preempted_SOURCES = %D%/probes_preempted.c
+tests_fs_probes_preempted_LDADD = -lpthread
+TESTS += %D%/probes_preempted.sh
+EXTRA_DIST += %D%/probes_preempted.sh
+TESTS += %D%/probes_user.sh %D%/probes_metrics.sh %D%/probes_sample.sh %D%/probes_snapshot.sh %D%/probes_leaks.sh %D%/probes_options.sh %D%/probes_examples.sh %D%/probes_static.sh
+EXTRA_DIST += %D%/probes_user.sh %D%/probes_metrics.sh %D%/probes_sample.sh %D%/probes_snapshot.sh %D%/probes_leaks.sh %D%/probes_options.sh %D%/probes_examples.sh %D%/probes_static.sh
+TESTS += %D%/probes_bpftrace.sh
+EXTRA_DIST += %D%/probes_bpftrace.sh
 # their stacks: stacked calls a system call from known functions
 check_PROGRAMS += tests/fs/stacked
 tests_fs_stacked_SOURCES = %D%/stacked.c
 tests_fs_stacked_CFLAGS = $(AM_CFLAGS) -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-inline -fno-pie
 tests_fs_stacked_LDFLAGS = -static -no-pie
-TESTS += %D%/kernel_copies.sh %D%/kernel_stacks.sh %D%/kernel_tracefs.sh
-EXTRA_DIST += %D%/kernel_copies.sh %D%/kernel_stacks.sh %D%/kernel_tracefs.sh
+TESTS += %D%/kernel_copies.sh %D%/kernel_stacks.sh %D%/kernel_states.sh %D%/kernel_tracefs.sh
+EXTRA_DIST += %D%/kernel_copies.sh %D%/kernel_stacks.sh %D%/kernel_states.sh %D%/kernel_tracefs.sh

@@ -6,7 +6,7 @@
 . "${srcdir:-.}/tests/fs/lib.sh"
 
 # the files of kprofs(4), in the order of the listing
-files='help kpctl kpdata kptrace kptrace_ctl kprintx mpstat mpstat-raw kpstat kperr'
+files='help kpctl kpdata load kptrace kptrace_ctl kprintx mpstat mpstat-raw kpstat kperr'
 read_only='help kptrace_pipe kpstat kperr'
 
 # the files at the top, folders left out
@@ -67,12 +67,16 @@ for name in kpctrl views/flatt cpu/x; do
 	fails_with "Operation not permitted" raw "$name" "O_WRONLY | O_CREAT"
 	check "kperr says it of $name" grep -q "'${name##*/}' is not there and can't be created" "$MNT/kperr"
 done
-check "with the folder and the nearest name" grep -q "views line 0: '': 'flatt' .* created; nearest: flat" \
+check "with the folder and the nearest name" grep -q "views: 'flatt' .* created; nearest: flat\$" \
 	"$MNT/kperr"
 fails_with "Operation not permitted" mkdir "$MNT/kpstats"
-check "a folder" grep -q "/ line 0: '': 'kpstats' .* created; nearest: kpstat" "$MNT/kperr"
+check "a folder" grep -q "/: 'kpstats' .* created; nearest: kpstat" "$MNT/kperr"
+put events/test:step 1
+fails_with "Operation not permitted" put events/step 1
+check "the form of an event's name" grep -q \
+	"events: 'step' is not there .*: a name is PROVIDER:EVENT, .*; nearest: test:step\$" "$MNT/kperr"
 fails_with "Permission denied" cat "$MNT/events/reset"
-check "the whole path" grep -q "events/reset line 0: '': it can't be read" "$MNT/kperr"
+check "the whole path" grep -q "events/reset: it can't be read; usage: " "$MNT/kperr"
 
 # no callback: EACCES for every user, root too
 for name in $read_only; do
@@ -80,7 +84,7 @@ for name in $read_only; do
 		fails_with "PermissionError: [Errno 13]" raw "$name" "$flags"
 	done
 	fails_with "Permission denied" truncate -s 0 "$MNT/$name"
-	same "why" "$name line 0: '': it can't be written to; usage: read only" \
+	same "why" "$name: it can't be written to" \
 		"$(tail -n 1 "$MNT/kperr" | cut -d ' ' -f 6-)"
 done
 
@@ -105,7 +109,9 @@ for name in kprintx kpstat; do
 	fails_with "$not_permitted" chown 1 "$MNT/$name"
 	fails_with "$not_permitted" rm -f "$MNT/$name"
 	fails_with "$not_permitted" mv "$MNT/$name" "$MNT/other"
+	check "kperr has why" grep -q "/: '$name' can't be renamed\$" "$MNT/kperr"
 	fails_with "$not_permitted" ln "$MNT/$name" "$MNT/other"
+	check "kperr has why" grep -q " $name: it can't have another name\$" "$MNT/kperr"
 	fails_with "$not_permitted" python3 -c 'import os, sys; os.utime(sys.argv[1], (0, 0))' "$MNT/$name"
 done
 fails_with "$not_permitted" mv -T "$MNT/kprintx" "$MNT/kptrace"

@@ -281,11 +281,12 @@ copied() {
 	mkfifo "$WORK/copied" "$WORK/release"
 	unshare --mount --propagation private sh -c 'echo >"$1"; read -r _ <"$2"; cat "$3/kprintx"' - \
 		"$WORK/copied" "$WORK/release" "$MNT" >"$WORK/copy.got" 2>&1 &
+	reader=$!
 	read -r _ <"$WORK/copied"
 	check "umount with a copy in another namespace" umount "$MNT"
 	ends "umount with a copy in another namespace"
 	echo >"$WORK/release"
-	if wait $!; then fail "the copy of an unmounted tree can be read: $(cat "$WORK/copy.got")"; fi
+	if wait "$reader"; then fail "the copy of an unmounted tree can be read: $(cat "$WORK/copy.got")"; fi
 }
 
 if [ "$(propagation)" = private ]; then

@@ -18,18 +18,23 @@ def stop(number, why):
 
 
 def check_histogram(name, seen):
-    """Of each set of labels the buckets grow up to the one of all, which is the count; a sum is there."""
+    """Of each set of labels the buckets grow up to the one of all, which is the count; there are both a sum and a
+    count, or neither, which negative values demand."""
     counts = {labels: value for found, labels, value in seen if found == name + "_count"}
     sums = {labels for found, labels, _ in seen if found == name + "_sum"}
-    if not counts or set(counts) != sums:
+    rows = {}
+    for found, labels, value in seen:
+        if found == name + "_bucket":
+            row = rows.setdefault(re.sub(",?le=[^,]*$", "", labels), [])
+            row.append((float(re.search("le=([^,]*)$", labels)[1]), int(value)))
+    if not rows or set(counts) != sums or sums - set(rows):
         sys.exit(f"{name}: counts and sums differ in their labels")
-    for labels, count in counts.items():
-        buckets = []
-        for found, of_bucket, value in seen:
-            if found == name + "_bucket" and re.sub(",?le=[^,]*", "", of_bucket) == labels:
-                buckets.append((float(re.search("le=([^,]*)", of_bucket)[1]), int(value)))
-        if not buckets or buckets != sorted(buckets) or buckets[-1] != (float("inf"), int(count)):
+    for labels, buckets in rows.items():
+        count = counts.get(labels, buckets[-1][1])
+        if buckets != sorted(buckets) or buckets[-1] != (float("inf"), int(count)):
             sys.exit(f"{name} {labels}: buckets {buckets}, count {count}")
+        if labels in sums and any(value for bound, value in buckets if bound < 0):
+            sys.exit(f"{name} {labels}: a sum with negative values")
         if [value for _, value in buckets] != sorted(value for _, value in buckets):
             sys.exit(f"{name} {labels}: buckets fall: {buckets}")
 

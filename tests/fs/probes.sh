@@ -78,6 +78,13 @@ check "the text is in the answer" grep -qx '# syscall:getppid:entry { @ = count(
 rm "$MNT/probes/first" "$MNT/probes/never"
 same "removed programs are gone" list "$(ls "$MNT/probes")"
 
+# a pointer is a number that a rule can compute with
+if ! grep -q '^# tracepoints: ' "$MNT/probes/list"; then
+	check "bits of a pointer: $(last_error)" put probes/bits \
+		'rawtracepoint:sched_switch /(arg1 & 7) == 0 && arg2 % 16 < 16/ { @[arg1 * 2 > 1] = count(); }'
+	rm "$MNT/probes/bits"
+fi
+
 # every call of both CPUs is counted, and the sums add up: 500,000 each
 callers 500000
 set -- $CALLERS
@@ -102,6 +109,9 @@ check "statistics: each returned the number of this shell" grep -qx \
 least=$(awk '/^# [0-9]* events/ { print $2 }' "$MNT/probes/half")
 events=$(stat_of probes.half.events)
 most=$(awk '/^# [0-9]* events/ { print $2 }' "$MNT/probes/half")
+if [ "$(cat /proc/sys/kernel/bpf_stats_enabled)" = 0 ]; then
+	same "what it takes is not counted" "not counted" "$(stat_of probes.half.run_ns)"
+fi
 check "kpstat has the events" [ "$events" -ge "$least" -a "$events" -le "$most" ]
 rm "$MNT"/probes/{count,half,sum}
 
@@ -126,7 +136,10 @@ put probes/w "syscall:getppid:entry /pid == $1/ { @ = count(); }"
 put probes/w off
 go
 check "nothing is counted while it is off" test -z "$(grep '^@' "$MNT/probes/w")"
-put probes/w on
+for row in 'on|0' 'toggle|1' 'toggle|0' '0|1' '1|0'; do
+	put probes/w "${row%|*}"
+	same "off after ${row%|*}" "${row#*|}" "$(grep -cx '# off' "$MNT/probes/w")"
+done
 callers 10
 set -- $CALLERS
 put probes/w "syscall:getppid:entry /pid == $1 || pid == $2/ { @[comm] = count(); }"
@@ -174,7 +187,57 @@ fails_with "No such file" rm "$MNT/probes/absent"
 long=$(printf 'n%.0s' {1..64})
 check "a name of 64 bytes" put "probes/$long" 'BEGIN { @ = 1; }'
 fails_with "Operation not permitted" put "probes/${long}n" 'BEGIN { @ = 1; }'
-check "the tracepoints are listed" grep -q '^tracepoint:sched:sched_switch' "$MNT/probes/list"
+cat "$MNT/probes/list" >"$WORK/list"
+check "the tracepoints are listed" grep -q '^tracepoint:sched:sched_switch ' "$WORK/list"
+check "with their arguments" grep -q '^tracepoint:sched:sched_switch .*pid_t prev_pid' "$WORK/list"
+check "system calls too" grep -qx 'syscall:getppid:entry' "$WORK/list"
+if [ -r /sys/kernel/btf/vmlinux ]; then
+	check "functions with theirs" grep -q '^fentry:vfs_read file \*file, ' "$WORK/list"
+fi
+check "what is missing comes first, with a reason" awk '/^#/ { if (lines || !/^# [a-z ]*: ./) exit 1; next } { lines++ }' \
+	"$WORK/list"
+if [ ! -e /sys/bus/event_source/devices/kprobe ]; then
+	check "kprobes are missing" grep -q '^# kprobe: ' "$WORK/list"
+fi
+# a probe of a counter takes one counter of the kernel, and no other event of kpctl
+while read -r event reason; do
+	fails_with "Invalid argument" put probes/counter "software:$event { @ = count(); }"
+	check "why not $event" grep -q "$reason" <(last_error)
+done <<'END'
+offcpu 'offcpu' is an event of kpctl
+offcpu:100 'offcpu' is an event of kpctl
+wall 'wall' is an event of kpctl
+sched:sched_switch 'sched:sched_switch' is a tracepoint: tracepoint:sched:sched_switch
+END
+fails_with "No such file" put probes/counter "software:page-fautls:1 { @ = count(); }"
+check "the nearest counter" grep -q "no event 'page-fautls'; nearest: page-faults" <(last_error)
+
+# the keys of all maps are counted in kpstat, but not by a worker
+put probes/many 'interval:ms:1 { unroll (50) { @[nsecs] = 1; } }'
+has_many_keys() {
+	[ "$(stat_of probes.many.keys)" -ge 2000 ]
+}
+ticks_of() { # TASK-FOLDER: CPU time in ticks
+	sed 's/.*) //' "$1/stat" | awk '{ print $12 + $13 }'
+}
+worker_ticks() {
+	local task sum=0
+	for task in /proc/"$SERVER"/task/*; do
+		[ "$(cat "$task/comm")" = kp-fuse ] && sum=$((sum + $(ticks_of "$task")))
+	done
+	echo "$sum"
+}
+wait_for has_many_keys
+put probes/many off
+all=$(ticks_of "/proc/$SERVER")
+workers=$(worker_ticks)
+for i in {1..100}; do
+	: <"$MNT/kpstat"
+done
+workers=$(($(worker_ticks) - workers))
+all=$(($(ticks_of "/proc/$SERVER") - all))
+check "the workers did less than a half: $workers of $all ticks" test $((2 * workers)) -lt "$all"
+rm "$MNT/probes/many"
 
 # nothing is left: after removal, under load, and after kill -9
 rm "$MNT"/probes/{lines,w,"$long"}
@@ -197,5 +260,16 @@ set -- $(programs)
 same "a program in the kernel" 1 $#
 kill -KILL "$SERVER"
 wait "$SERVER"
+SERVER=
+wait_for gone "$@"
+
+# and after an unmount
+serve
+put probes/last 'syscall:getppid:entry { @ = count(); } profile:hz:9 { @p = count(); }'
+# shellcheck disable=SC2046
+set -- $(programs)
+same "two programs in the kernel" 2 $#
+umount "$MNT"
+ended_well "unmount" "$SERVER"
 SERVER=
 wait_for gone "$@"

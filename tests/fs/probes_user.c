@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probes_user COUNT: calls twice() with 0, 1, ..., COUNT - 1, and touches 4 * COUNT pages, for
- * probes_user.sh. It waits for a line on its input first.
+ * probes_user COUNT [wait]: calls twice() with 0, 1, ..., COUNT - 1, and touches 4 * COUNT pages, for
+ * probes_user.sh. It waits for a line on its input first, and with `wait` for another one at the end.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +18,13 @@ __attribute__((noinline)) long twice(long number, const char *text)
 	__asm__ volatile("" : : "r"(text[0]) : "memory");
 	return 2 * number;
 }
+
+#if defined(__x86_64__)
+/* The kernel emulates the first instruction of one, and has to single-step that of the other. */
+__asm__(".globl probed_push, probed_lea\n"
+	".type probed_push, @function\nprobed_push: push %rbp\npop %rbp\nret\n"
+	".type probed_lea, @function\nprobed_lea: lea (%rdi,%rdi), %rax\nret\n");
+#endif
 
 int main(int argc, char **argv)
 {
@@ -40,5 +47,7 @@ int main(int argc, char **argv)
 		sum += twice(i, text);
 	for (i = 0; i < count * 4; i++)
 		memory[i * PAGE_BYTES] = 1;
+	if (argc > 2 && read(STDIN_FILENO, line, sizeof(line)) < 0)
+		return 5;
 	return sum == count * (count - 1) ? 0 : 4;
 }

@@ -59,7 +59,7 @@ tally() {
 
 # check_balance STAT FILE EVENT: by a copy STAT of kpstat, taken while stopped, the counts of the event
 # (with period 1) balance on each CPU, and the copy FILE of kpdata holds just what they say. The sums
-# over the CPUs are in $count, $delivered, $lost and $undelivered then: the last is not 0 where the
+# over the CPUs are in $count, $delivered, $filtered, $lost and $undelivered then: the last is not 0 where the
 # kernel counted what it neither delivered nor called lost.
 check_balance() {
 	tally "$2" >"$WORK/tally"
@@ -77,10 +77,12 @@ check_balance() {
 		for (cpu in cpus) {
 			count = stat[cpu, "count"]; delivered = stat[cpu, "delivered"]
 			lost = stat[cpu, "lost"]; undelivered = stat[cpu, "undelivered"]
-			if (count == "" || delivered == "" || lost == "" || undelivered == "")
+			filtered = stat[cpu, "filtered"]
+			if (count == "" || delivered == "" || filtered == "" || lost == "" || undelivered == "")
 				wrong("is not in kpstat")
-			if (delivered + lost + undelivered != count)
-				wrong(delivered " delivered + " lost " lost + " undelivered " of " count)
+			if (delivered + filtered + lost + undelivered != count)
+				wrong(delivered " delivered + " filtered " filtered + " lost " lost + " \
+					undelivered " of " count)
 			if (undelivered < 0)
 				wrong(undelivered " undelivered")
 			if (samples[cpu] + 0 != delivered)
@@ -88,14 +90,15 @@ check_balance() {
 			if (gone[cpu] + 0 != lost)
 				wrong("LOST says " gone[cpu] + 0 ", kpstat " lost)
 			all[1] += count; all[2] += delivered; all[3] += lost; all[4] += undelivered
+			all[5] += filtered
 			n++
 		}
 		if (!n) { cpu = "-"; wrong("is on no CPU") }
-		print all[1] + 0, all[2] + 0, all[3] + 0, all[4] + 0 >sums
+		print all[1] + 0, all[2] + 0, all[3] + 0, all[4] + 0, all[5] + 0 >sums
 		exit bad
 	}' "$1" "$WORK/tally" || fail "the counts of event $3"
 	# shellcheck disable=SC2034 # for the caller
-	read -r count delivered lost undelivered <"$WORK/sums"
+	read -r count delivered lost undelivered filtered <"$WORK/sums"
 }
 
 # exactly COMMAND...: one that ends with check_balance; and nothing was undelivered.
@@ -120,9 +123,9 @@ at_least() {
 	[ "$3" -ge "$2" ] || fail "$1: $3, at least $2 were to be expected"
 }
 
-# samples_in FILE PROCESS FUNCTION: the samples that a report of a copy shows there
+# samples_in FILE PROCESS FUNCTION [OPTION...]: the samples that a report of a copy shows there
 samples_in() {
-	"$KPROF" report "$1" | awk -v process="$2" -v name="$3" '
+	"$KPROF" report "${@:4}" "$1" | awk -v process="$2" -v name="$3" '
 		$4 == process && $5 == name { n += $2 } END { print n + 0 }'
 }
 
@@ -136,6 +139,39 @@ hold_up() {
 }
 let_go() {
 	kill -CONT "$SERVER"
+}
+
+CALLS=$PWD/tests/fs/kernel_calls
+# the leak checker of a sanitizer calls getppid(2) in the program too
+no_leaks=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+
+# calls COUNT: so many calls of getppid(2) by the program kernel_calls
+calls() {
+	ASAN_OPTIONS=$no_leaks "$CALLS" 0 "$1" </dev/null >"$WORK/calls" || fail "the program failed"
+}
+
+# in_session NAME COMMAND...: with the files of a session; SESSIONS is the folder of all
+in_session() {
+	local MNT=$SESSIONS/$1
+	shift
+	"$@"
+}
+
+# some_time COMMAND...: one that calls differs() where it may: of some tries one must not. On a virtual
+# machine the kernel does not report each switch (seen with Linux 6.18), so that a time is missing.
+some_time() {
+	local try
+	for ((try = 0; try < 5; try++)); do
+		different=0
+		"$@"
+		[ "$different" = 0 ] && return
+	done
+	fail "$* differs in each of $try tries"
+}
+
+differs() {
+	echo "$*"
+	different=$((different + 1))
 }
 
 # A stopped server can't be ended.

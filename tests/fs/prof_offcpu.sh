@@ -43,23 +43,6 @@ near() {
 		differs "$1: $3 us, the program measured $2 ns"
 }
 
-differs() {
-	echo "$*"
-	different=$((different + 1))
-}
-
-# some_time COMMAND...: one that calls differs() where it may: of some tries one must not. On a virtual
-# machine the kernel does not report each switch (seen with Linux 6.18), so that a time is missing.
-some_time() {
-	local try
-	for ((try = 0; try < 5; try++)); do
-		different=0
-		"$@"
-		[ "$different" = 0 ] && return
-	done
-	fail "$* differs in each of $try tries"
-}
-
 # by functions of the program, which needs the tables of the C library; and each switch is a sample
 by_function() {
 	local function switches samples
@@ -116,18 +99,78 @@ copy_to "$WORK/kpdata"
 check "the holder woke the one that waited for the lock" \
 	grep -q " away .* pid=$(measured pid) .* waker_pid=$(measured pid) .* waker=\"holder\" .*user,0x" "$WORK/dump"
 check "the writer the one that read" grep -q " away .* waker=\"writer\" .*frames=[1-9]" "$WORK/dump"
-check "shorter ones are counted" [ "$(stat_of event.1.cpu.0.filtered)" -gt 0 ]
+
+# the stacks of the wakers behind those of the tasks that waited
+wakers() {
+	cat "$MNT/views/wakers/folded" >"$WORK/wakers" || fail "views/wakers/folded: $(tail -n 1 "$MNT/kperr")"
+	near "the lock, by its waker" "$(measured wait_lock)" \
+		"$(spent "$WORK/wakers" ';main;.*futex_wait[a-z_]*_\[k\].*;--;[^-]*futex_wake_\[k\].*;wake_locker;.*;holder [0-9]+$')"
+	near "the pipe, by its waker" "$(measured wait_pipe)" \
+		"$(spent "$WORK/wakers" ';main;.*pipe_read_\[k\];--;[^-]*pipe_write_\[k\].*;wake_reader;.*;writer [0-9]+$')"
+}
+by_wakers() {
+	run
+	wakers
+}
+different=0
+wakers
+[ "$different" = 0 ] || some_time by_wakers
+same "no stack goes on without wakers/" 0 "$(grep -c ';--;' "$WORK/folded")"
+check "neither the program nor the scheduler is a waker's innermost" \
+	awk '/;--;([^;]*unknown|bpf_|try_to_wake_up)/ { print; exit 1 }' "$WORK/wakers"
+check "views/ has the folder" [ -n "$(find "$MNT/views" -maxdepth 1 -name wakers)" ]
+same "its files" "flame.svg folded pprof tree" "$(ls "$MNT/views/wakers" | paste -sd ' ')"
+check "the key names the wakers" grep -q '>waker<' "$MNT/views/wakers/flame.svg"
+cat "$MNT/views/by/comm/waits/wakers/folded" >"$WORK/part" || fail "of a part"
+check "of a part, with the waker's functions" grep -q ';--;.*;wake_reader;.*;writer [0-9]*$' "$WORK/part"
+check "flat has none" test ! -e "$MNT/views/wakers/flat"
+check "kperr says which" grep -q 'flat shows no wakers: tree, folded, flame.svg and pprof do' "$MNT/kperr"
+"$KPROF" convert -t folded --wakers "$WORK/kpdata" >"$WORK/converted" || fail "convert --wakers"
+same "of a copy" "$(sort "$WORK/wakers")" "$(sort "$WORK/converted")"
+"$KPROF" script -F +waker "$WORK/kpdata" >"$WORK/script" || fail "kprof script"
+pid=$(measured pid)
+check "script has name, process and thread" grep -Eq "^waits +$pid .*: waker writer $pid/[0-9]+: " "$WORK/script"
+cat "$MNT/views/trace.json" >"$WORK/trace.json"
+check "trace.json too" grep -q "\"waker\":\"writer\",\"waker_pid\":$pid,\"waker_tid\":" "$WORK/trace.json"
+
+check "shorter ones are counted" [ "$(stat_of event.1.cpu.0.shorter)" -gt 0 ]
 same "programs that did not run" 0 "$(stat_of event.1.missed)"
 
+ctl clear 'event offcpu' start stop
+check "no folder without wakers" [ -z "$(find "$MNT/views" -maxdepth 1 -name wakers)" ]
+
+# Two tasks that are away at the same time, with numbers whose low bits are the same (OFFCPU_PLACES): a read
+# that waits while the other one sleeps twice.
+same_place() {
+	local ms
+	ctl clear 'stack kernel' 'event offcpu:min=100000' start
+	timeout 30 taskset -c 0 "$PWD/tests/fs/kernel_slots" 16384 1 >"$WORK/numbers"
+	status=$?
+	ctl stop
+	[ "$status" = 77 ] && return
+	[ "$status" = 0 ] || fail "kernel_slots: status $status"
+	cat "$MNT/views/flat" >"$WORK/flat"
+	for where in pipe_read nanosleep; do
+		ms=$(awk -v where="$where" '$5 == "kernel_slots" && $6 ~ where { n += $3 } END { print n + 0 }' "$WORK/flat")
+		awk -v ms="$ms" 'BEGIN { exit !(ms >= 2400 && ms <= 2600) }' || differs "$where: $ms ms"
+	done
+}
+some_time same_place
+[ "$status" != 77 ] || echo "not tried: two tasks with the same place"
+
 # other stacks
-for words in 'stack kernel' 'stack user' 'stack none'; do
-	run "$words" 'event offcpu'
+other_stacks() {
+	local sum
+	run "$1" 'event offcpu'
 	copy_to "$WORK/kpdata"
 	cat "$MNT/kpstat" >"$WORK/stat"
 	check_balance "$WORK/stat" "$WORK/kpdata" 1
-	check "$words: there are samples" [ "$count" -gt 0 ]
+	check "$1: there are samples" [ "$count" -gt 0 ]
 	sum=$(awk '/ offcpu  +waits / { n += $3 } END { printf "%.0f\n", n * 1000 }' "$MNT/views/flat")
-	check "$words: $sum us in all" [ "$sum" -gt 1490000 ]
+	[ "$sum" -gt 1490000 ] || differs "$1: $sum us in all"
+}
+for words in 'stack kernel' 'stack user' 'stack none'; do
+	some_time other_stacks "$words"
 done
 
 # a ring too small for the switches

@@ -260,7 +260,9 @@ denied() {
 user_only() {
 	serve_by "$FIXTURES/user_only"
 	write_to kpctl start || fail "start, in user space only"
-	refusal_says "scope machine-user" "perf_event_open is not allowed"
+	refusal_says "started with scope machine-user, user space of all processes; no wider one: " \
+		"perf_event_open is not allowed"
+	[[ $(read_from kperr | tail -n 1) == *usage* ]] && fail "a start reads like a refusal"
 	"$WORK/bin/split" 300 >"$WORK/said.root" || fail split
 	write_to kpctl flush
 	dump
@@ -275,6 +277,7 @@ user_only() {
 chmod 711 "$WORK"
 mkdir -m 755 "$WORK/bin"
 cp "$server" "$WORK/bin/kprofs"
+cp "$PWD/kprof-symbols" "$WORK/bin/kprof-symbols"
 cp "$KPROF" "$WORK/bin/kprof"
 cp "$FIXTURES/split" "$FIXTURES/faults" "$WORK/bin/"
 

@@ -60,7 +60,7 @@ serve
 
 report || fail "a report of nothing: $(cat "$WORK/report.err")"
 same "nothing" "# $MNT/kpdata, empty
-# nothing captured yet: echo start > kpctl" "$(cat "$WORK/report")"
+# nothing captured yet: echo start > $MNT/kpctl" "$(cat "$WORK/report")"
 
 put kpctl "event cpu-clock:freq=4999"
 if ! put kpctl start 2>/dev/null; then

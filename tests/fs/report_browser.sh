@@ -36,6 +36,9 @@ NO_COLOR=1 TERM=screen $terminal "$KPROF" report --by cpu "$tmp/capture" -- | te
 same "options that select rows print text" "$("$KPROF" report --by cpu "$tmp/capture" | text)" \
 	"$(cat "$tmp/by")"
 
+"$KPROF" report -n --sort tid "$tmp/capture" >"$tmp/tid"
+grep -Eq '^ 28\.57%      300  cycles:freq=1000 +11 +worker$' "$tmp/tid" || fail "--sort tid: $(cat "$tmp/tid")"
+
 # a terminal that can't be used: text, and one line with the reason
 for type in dumb unknown-type-of-terminal; do
 	NO_COLOR=1 TERM=$type $terminal "$KPROF" report "$tmp/capture" -- | tr -d '\r' >"$tmp/out"
@@ -48,6 +51,7 @@ done
 
 tui_run 100 24 "stty -g >$tmp/before; $KPROF report $tmp/capture; echo \"status \$?\" >$tmp/status
 	stty -g >$tmp/after; echo 'the shell is back'"
+shows "the source and its age" "^$tmp/capture, written [0-9]+ (s|min) ago$"
 shows "the event with its losses" '^cycles:freq=1000: 1200 samples, 150 of them idle, 41 lost'
 shows "a function" '^ 57.14%   57.14%      600  prog  *\+ victim_one  *victim$'
 shows "its caller's total" '^ 85.71%   28.57%      300  prog  *victim_two  *victim$'
@@ -69,10 +73,10 @@ keys c
 shows "callers again" '\[callers, by self\]'
 keys s
 shows "sorted by the total" '\[callers, by total\]'
-looks eval 'screen | sed -n 3p | grep -q "victim_two"' || fail "the largest total is not first"
+looks eval 'screen | sed -n 4p | grep -q "victim_two"' || fail "the largest total is not first"
 keys r
 shows "reversed" 'by total, reversed'
-looks eval 'screen | sed -n 3p | grep -q "4.76%"' || fail "the smallest total is not first"
+looks eval 'screen | sed -n 4p | grep -q "4.76%"' || fail "the smallest total is not first"
 keys r s s s s
 shows "sorted by self again" '\[callers, by self\]'
 
@@ -135,6 +139,12 @@ for size in '40 6' '12 3' '5 2' '1 1'; do
 done
 tui resize-window -t test -x 120 -y 10
 shows "the wide screen" '^ 57.14%   57.14%      600  prog  *\+ victim_one  *victim$'
+tui resize-window -t test -x 30 -y 10
+shows "the age on a narrow screen" '^[^ ]*/capture, written [0-9]+ (s|min) ago$|^[^ ]*, written [0-9]+ (s|min) ago$'
+tui resize-window -t test -x 60 -y 10
+shows "processes as wide as their names" '^ 57.14%   57.14%      600  prog     \+ victim_one *$'
+tui resize-window -t test -x 50 -y 7
+hides "the source on a low screen" ', written '
 tui resize-window -t test -x 50 -y 10
 shows "the narrow screen" '^ 57.14%   57.14%      600  \+ victim_one *$'
 shows "the losses on it" '^cycles:freq=1000: 1200 samples, 41 lost$'
@@ -173,6 +183,21 @@ keys Enter
 shows "the rows after fg" '^h help'
 keys C-c
 shows "the shell after Ctrl-C" 'ready:$'
+tui_end
+
+# ---- nothing to show -----------------------------------------------------------------------------
+
+: >"$tmp/empty"
+tui_run 80 24 "$KPROF report $tmp/empty"
+shows "that nothing is in the file" '^nothing was captured: there are no records$'
+tui_end
+"$PWD/tests/fixtures/mkstory" "$tmp/victim" "$id" "$(offset victim_one)" "$(offset victim_two)" >"$tmp/none" || exit 1
+tui_run 80 24 "$KPROF report --pid 10 $tmp/none"
+shows "the part in the first line" "^$tmp/none, written [0-9]+ (s|min) ago; only pid 10$"
+keys f
+type_text 'no such name'
+keys Enter
+shows "that rows are left out" '^no rows: all are left out'
 tui_end
 
 # ---- hostile names -------------------------------------------------------------------------------

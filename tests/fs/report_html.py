@@ -73,6 +73,10 @@ def read_report(path, event):
 
 def test_summary():
     summary = text("#summary")
+    capture = os.path.join(os.path.dirname(pages[0]), "kpdata")
+    same("the title has the source", "kprof report: " + capture, browser.value("document.title"))
+    same("the source, the host and the scope", True, "Source: %s. Page made on %s (%s). Scope: kernel and user space."
+         % (capture, os.uname().nodename, os.uname().machine) in summary)
     for part in ("1250 samples of 2 events in 0.979 s on 2 CPUs",
                  "cycles:freq=1000: 1200 samples, 150 of them idle, 41 lost (3.30%: 41 in a full ring)",
                  "page-faults:period=7: 50 samples, 0 of them idle, 42 lost"):
@@ -245,12 +249,13 @@ def test_colours(page):
 
 def test_hostile(page):
     open_page(page, "view=table")
-    same("the title is ours", "kprof report", browser.value("document.title"))
+    same("the title is ours", "kprof report: " + os.path.join(os.path.dirname(page), "hostile"),
+         browser.value("document.title"))
     same("no element came from a name", 0, browser.value("document.querySelectorAll('img, a, b').length"))
     same("scripts", 1, browser.value("document.scripts.length"))
     same("the name is shown as text", True, any("</script><script>document.title='run'</script>" in r[-1] and
                                                 "\\x01\\xff" in r[-1] for r in rows("#functions")))
-    same("an inline script is refused", "kprof report", browser.value(
+    same("an inline script is refused", browser.value("document.title"), browser.value(
         "(() => { const s = document.createElement('script'); s.textContent = \"document.title = 'run'\";"
         "document.body.append(s); return document.title; })()"))
 

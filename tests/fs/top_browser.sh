@@ -21,6 +21,10 @@ export TMPDIR=$WORK/tmp
 mkdir "$TMPDIR"
 
 serve
+tui_run 100 10 "$KPROF report -m $MNT"
+shows "kprof report of an empty mount" "^nothing captured yet: echo start > $MNT/kpctl$"
+shows "its source" "^$MNT/kpdata, empty$"
+tui_end
 put kpctl "event cpu-clock:freq=999"
 # until it has executed the program, the process is named as this script
 tests/fixtures/shares >"$WORK/units" &
@@ -43,14 +47,14 @@ begin_top() {
 
 # the lines of rows, as one picture of the screen
 rows() {
-	screen | sed -n '3,23p' | grep -v '^ *$'
+	screen | sed -n '4,23p' | grep -v '^ *$'
 }
 
 # Whether the samples of all rows are those that were selected: it is on one picture, or on the next.
 adds_up() {
 	screen | awk '
-		NR == 1 { selected = $1 }
-		NR > 2 && $1 ~ /%$/ && $5 != "" { sum += $3; n++ }
+		NR == 1 { n = split($0, part, ": "); selected = part[n] + 0 }
+		NR > 3 && $1 ~ /%$/ && $5 != "" { sum += $3; n++ }
 		END { exit !(n >= 2 && selected > 0 && sum == selected) }'
 }
 
@@ -87,7 +91,8 @@ refreshes() {
 # ---- rows and refreshes --------------------------------------------------------------------------
 
 begin_top -p "$program"
-shows "the event" '^[0-9]+ selected in [0-9.]+ s  cpu-clock:freq=999: [0-9]+ samples, [0-9]+ of them idle'
+shows "the mount and what is in the rows" "^$MNT: [0-9]+ samples in the rows, taken in [0-9.]+ s$"
+shows "the event" '^cpu-clock:freq=999: [0-9]+ samples, [0-9]+ of them idle'
 shows "a function" '% +[0-9]+  shares  *\+ hot  *shares$'
 shows "the other one" '% +[0-9]+  shares  *\+ cold  *shares$'
 looks adds_up || fail "the rows are not what was selected: $(screen)"
@@ -147,7 +152,7 @@ wait "$program"
 shows "while it is paused, rows stay" '[+-] hot '
 keys p
 hides "rows of a program that has ended" '[+-] hot '
-shows "nothing" '^\(no samples\)'
+shows "nothing" '^no samples in this interval$'
 put kpctl stop
 shows "that the profiler is stopped" '^the profiler is stopped'
 keys q
@@ -254,7 +259,7 @@ has() {
 
 wait_for has '  cold  ' --symbols cold --comms shares
 same "one function of one process, of which all samples are" "100.00%" "$(sed 1,2d "$WORK/out" | awk '{ print $1 }')"
-same "and which has all that are selected" "$(sed -n '1s/.* \([0-9]*\) selected$/\1/p' "$WORK/out")" \
+same "and which has all that are selected" "$(sed -n '1s/.* \([0-9]*\) in the rows below$/\1/p' "$WORK/out")" \
 	"$(sed 1,2d "$WORK/out" | awk '{ print $2 }')"
 wait_for has '  hot  ' --dsos 日本語
 same "functions of one file" "" "$(sed 1,2d "$WORK/out" | grep -v '/日本語$')"

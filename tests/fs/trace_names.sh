@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # trace_names: kprof trace and views/trace.json show the functions of the addresses of kprof_backtrace, at the
 # distance from their start that nm gives, while the program runs; kptrace and --addresses have the addresses
-# alone. If samples were taken of the program, trace.json shows the functions also after its end.
+# alone. If samples were taken of the program, both show the functions also after its end.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 
@@ -81,13 +81,23 @@ fi
 
 exec 7>&- 8<&-
 wait "$program"
-timeout 60 "$KPROF" trace --mount "$MNT" >"$WORK/named" || fail "kprof trace"
-same "a program that has ended" "$(grep -c ':   0x' "$WORK/raw")" \
-	"$(grep -c ':   0x[0-9a-f]* \[unknown\]$' "$WORK/named")"
-if [ -n "$sampled" ]; then
+# unknown_now WHAT: kprof trace has no names
+unknown_now() {
+	timeout 60 "$KPROF" trace --mount "$MNT" >"$WORK/named" || fail "kprof trace"
+	same "$1" "$(grep -c ':   0x' "$MNT/kptrace")" \
+		"$(grep -c ':   0x[0-9a-f]* \[unknown\]$' "$WORK/named")"
+}
+if [ -z "$sampled" ]; then
+	unknown_now "a program that has ended"
+else
+	timeout 60 "$KPROF" trace --mount "$MNT" >"$WORK/named" || fail "kprof trace"
+	same "names of a program that has ended are those of its capture" "$(cat "$WORK/before")" \
+		"$(head -n "$(wc -l <"$WORK/before")" "$WORK/named")"
+	check "all addresses have names" [ "$(grep -c '\[unknown\]$' "$WORK/named")" = 0 ]
 	cp "$WORK/before" "$WORK/named"
 	in_view "trace.json of a capture, of a program that has ended"
 	put kpctl clear
+	unknown_now "a program that has ended, without its capture"
 fi
 timeout 60 "$KPROF" trace --mount "$MNT" >"$WORK/named"
 in_view "trace.json without the program"

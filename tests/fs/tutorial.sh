@@ -65,6 +65,8 @@ first=$(grep -m 1 '^ *[0-9.]*%' "$(grep -nxF 'kprof report | head -n 12' command
 shows 'kprof report -c | head -n 12' '<-.*find_customer'
 shows 'kprof annotate find_customer | head -n 40' 'int i = 0;'
 shows 'kprof report -b function -d slow.data | head -n 12' '---.*same_name'
+shows 'grep same_name /mnt/kprof/views/versus/slow/flat | head -n 4' '---.*same_name'
+shows 'grep same_name /mnt/kprof/sessions/old/views/flat | head -n 4' 'lookup *same_name'
 shows 'head -n 4 /mnt/kprof/kptrace' 'lookup:order: order 0 is of customer 0$'
 grep -q '<svg' flame.svg || fail "flame.svg is no picture"
 grep -q ' /mnt/kprof ' /proc/self/mounts && fail "the tree is still mounted"

@@ -20,7 +20,7 @@ same "the samples in folded" 1000 "$(awk '{ sum += $NF } END { print sum }' "$MN
 put kpctl "stack wild 9000"
 for view in tree folded firefox.json; do
 	fails_with "File too large" cat "$MNT/views/$view"
-	check "$view: the reason" grep -q "views/$view .*need more than 10[2-4] MiB" \
+	check "$view: the reason" grep -q "views/$view: .*need more than 10[2-4] MiB" \
 		<(tail -n 1 "$MNT/kperr")
 done
 check "flat needs one frame of each" grep -q '^# 10000 samples' "$MNT/views/flat"
@@ -37,7 +37,7 @@ check "a view of what is small" grep -q '^# 10 samples' "$MNT/views/flat"
 put kpctl clear
 put kpctl "stack long 70000"
 fails_with "File too large" cat "$MNT/views/trace.json"
-check "trace.json: the reason" grep -q "views/trace.json .*the view would have more than 256 MiB" \
+check "trace.json: the reason" grep -q "views/trace.json: .*the view would have more than 256 MiB" \
 	<(tail -n 1 "$MNT/kperr")
 check "a view of the same" grep -q '^# 70000 samples' "$MNT/views/flat"
 check "the server goes on" grep -q "^event quick" "$MNT/kpctl"

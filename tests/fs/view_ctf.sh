@@ -47,7 +47,7 @@ put events/all 1
 # ---- nothing there ------------------------------------------------------------------------------
 
 fails_with "No data available" cat "$MNT/views/ctf/metadata"
-check "kperr says why" grep -q "metadata line 0: '': the trace is empty" "$MNT/kperr"
+check "kperr says why" grep -q "metadata: the trace is empty" "$MNT/kperr"
 
 # ---- every kind of event ------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ read_metrics() {
 	cat "$MNT/views/metrics" >"$WORK/metrics.txt" || fail "views/metrics can't be read"
 	python3 "${srcdir:-.}/tests/fs/openmetrics.py" "$WORK/metrics.txt" >"$WORK/metrics" ||
 		fail "metrics"
-	# Debian's package of promtool starts a server too, so ./check does not install it
+	# in Debian's package prometheus, which ./check installs
 	if command -v promtool >/dev/null; then
 		promtool check metrics <"$WORK/metrics.txt" || fail "promtool"
 	fi

@@ -19,7 +19,7 @@ maker() {
 
 refused_for_memory() {
 	fails_with "Cannot allocate memory" cat "$MNT/views/$1"
-	check "$1: the reason" grep -q " views/$1 .*there is not enough memory to make the view" \
+	check "$1: the reason" grep -q " views/$1: .*there is not enough memory to make the view" \
 		<(tail -n 1 "$MNT/kperr")
 }
 

@@ -60,7 +60,7 @@ seconds() {
 
 # ---- each key -----------------------------------------------------------------------------------
 
-same "by" "comm cpu event exe pid span tid" "$(echo $(ls "$MNT/views/by"))"
+same "by" "comm cpu event exe host pid span tid uid" "$(echo $(ls "$MNT/views/by"))"
 same "query folders are not listed" "" "$(ls "$MNT/views" | grep -E '^(by|last|since|until)$')"
 same "last lists nothing" "" "$(ls "$MNT/views/last")"
 same "the values of pid" "$(awk '{ print $3 }' "$WORK/samples" | sort -u)" "$(ls "$MNT/views/by/pid" | sort)"

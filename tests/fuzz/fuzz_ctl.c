@@ -5,7 +5,8 @@
  *
  * Invariants: a refused line leaves the settings as they were and says why; what kpctl reads as,
  * when written to it, is taken and leaves the settings as they are. `start` and `hold` are passed
- * over: this is about words, and no run of a fuzzer should sample the machine.
+ * over: this is about words, and no run of a fuzzer should sample the machine. Of `only` the
+ * expression is tried alone.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -21,12 +22,14 @@
 #include "fs/session.h"
 #include "fs/switches.h"
 #include "kernel/kernel.h"
+#include "prof/only.h"
 #include "prof/profiler.h"
 #include "producers/catalog.h"
 #include "producers/producers.h"
 #include "trace/trace.h"
 
 #define TRACE_BYTES 4096
+#define ONLY "only"
 #define KERNEL_KB 64
 
 static const struct ctl_words_word *const tables[] = {
@@ -52,7 +55,7 @@ static struct session *the_session(void)
 	struct producers_limits limits;
 
 	if (!session.profiler) {
-		FUZZ_CHECK(!profiler_create(&hooks, NULL, &session.profiler));
+		FUZZ_CHECK(!profiler_create(&hooks, NULL, profiler_budget_create(), &session.profiler, NULL));
 		FUZZ_CHECK(!trace_create(TRACE_BYTES, &server.trace));
 		server.switches = switches_create();
 		producers_limits_init(&limits, 1024, 1u << 30);
@@ -75,18 +78,40 @@ static char *settings_of(struct session *session)
 	return g_string_free(out, FALSE);
 }
 
-/* The words of the line that are not tried here. */
-static bool is_left_out(const char *line, size_t len)
+static size_t skip_blanks(const char *line, size_t len)
 {
-	static const char *const words[] = { "start", "hold" };
-	size_t i, at = 0;
+	size_t at = 0;
 
 	while (at < len && (line[at] == ' ' || line[at] == '\t'))
 		at++;
+	return at;
+}
+
+/* Whether the line begins with a word that is not tried as a command here. */
+static bool is_left_out(const char *line, size_t len)
+{
+	static const char *const words[] = { "start", "hold", ONLY };
+	size_t i, at = skip_blanks(line, len);
+
 	for (i = 0; i < G_N_ELEMENTS(words); i++)
 		if (len - at >= strlen(words[i]) && !memcmp(line + at, words[i], strlen(words[i])))
 			return true;
 	return false;
+}
+
+/* The command `only` reads the types of the kernel for each expression, which takes long: without them. */
+static void run_only(const char *line, size_t len)
+{
+	const size_t at = skip_blanks(line, len) + strlen(ONLY);
+	g_autofree char *text = NULL;
+	struct err err = { "" };
+	struct only *only = NULL;
+
+	if (len < at || memcmp(line + at - strlen(ONLY), ONLY, strlen(ONLY)) != 0)
+		return;
+	text = g_strndup(line + at, len - at);
+	if (!only_create(text, NULL, &only, &err))
+		only_destroy(only);
 }
 
 static void run_line(
@@ -144,6 +169,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (left && ctl_words_next_line((const char **)&data, &left, &line, &len))
 		if (!is_left_out(line, len))
 			run_line(session, words, line, len);
+		else
+			run_only(line, len);
 	g_free((char *)text);
 	if (words == file_kpctl_words)
 		check_restore(session);
@@ -157,6 +184,7 @@ bool fuzz_seed(unsigned int number, GByteArray *out)
 		"\0event default\ncpus 0\nstack none\nmode overwrite\nprof_qlimit 2048",
 		"\0event r1a8:u:freq=100\nprof_cpubufsz 0x40\nstack user\nflush\nstop",
 		"\0event cycles:u:period=100000,instructions:k\ncpus 0-1,3\nmode discard",
+		"\0only comm == \"a b\" && (uid != 0 || pid % 2 == 1)\nonly all\nonly cgroup == \"/\"",
 		"\0event sched:sched_switch:period=1:k\ncpus all\nprof_qlimit 18446744073709551616",
 		"\1reset\nipi on\noff\non\nipi off",
 		"\2on\noff\ntoggle",

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "symbolizerd/elfsyms.h"
+#include "symbolizerd/functions.h"
 #include "symbolizerd/image.h"
 #include "symbolizerd/addr_match.h"
 #include "symbolizerd/plt.h"
@@ -32,6 +33,28 @@ static void ask_offset(const struct image *image, uint64_t offset)
 		image_address_to_offset(image, address, &offset);
 }
 
+/* Names and arguments are texts of bounded length, whatever the file says. */
+static int check_found(void *arg, const struct proto_found *found)
+{
+	FUZZ_CHECK(strlen(found->name) <= FUNCTIONS_NAME_MAX);
+	FUZZ_CHECK(strlen(found->arguments) <= FUNCTIONS_NAME_MAX);
+	return 0;
+}
+
+static void ask_functions(const struct image *image)
+{
+	static const uint32_t flags[] = { 0, PROTO_OBJECTS, PROTO_STATIC_PROBES };
+	struct functions_query query = { .pattern = "*", .each = check_found };
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+		query.flags = flags[i];
+		if (flags[i] & PROTO_STATIC_PROBES)
+			staticprobes_each(image, &query);
+		else
+			functions_each(image, &query);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	GStringChunk *strings = g_string_chunk_new(64);
@@ -47,6 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		elfsyms_offer(&image, lookup);
 		plt_offer(&image, addresses, ADDRESSES, lookup, strings);
 		addr_match_finish(lookup);
+		ask_functions(&image);
 		for (i = 0; i < ADDRESSES; i++) {
 			const struct addr_match_symbol *symbol = addr_match_find(lookup, i);
 

@@ -5,6 +5,7 @@ HOSTILE_TESTS = \
 	%D%/descriptors.sh \
 	%D%/commands.sh \
 	%D%/held_mappings.sh \
+	%D%/held_probes.sh \
 	%D%/opens.sh \
 	%D%/threads.sh
 

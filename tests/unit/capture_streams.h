@@ -67,6 +67,7 @@ static inline struct capture *create(uint64_t limit)
 	struct capture *c;
 
 	assert_int_equal(capture_create(limit, &c), 0);
+	capture_set_packing(c, false);
 	return c;
 }
 

@@ -256,6 +256,7 @@ static inline void define_event(int fd, uint16_t id, const char *name)
 /* What a program has received. */
 struct received {
 	uint8_t on[64]; /* by id; 2: nothing */
+	uint8_t probed[64]; /* the same, of PROBE */
 	uint64_t clear;
 	unsigned int welcomes, switches;
 	bool ended;
@@ -265,6 +266,7 @@ static inline void init_received(struct received *received)
 {
 	memset(received, 0, sizeof(*received));
 	memset(received->on, 2, sizeof(received->on));
+	memset(received->probed, 2, sizeof(received->probed));
 }
 
 /* Receives all waiting packets, without blocking. */
@@ -282,12 +284,14 @@ static inline void receive_packets(int fd, struct received *received)
 			received->welcomes++;
 		} else if (head->type == KPROF_PACKET_CLEAR) {
 			received->clear = ((const struct kprof_packet_clear *)(void *)data)->ticket;
-		} else if (head->type == KPROF_PACKET_SWITCH) {
-			received->switches++;
+		} else if (head->type == KPROF_PACKET_SWITCH || head->type == KPROF_PACKET_PROBE) {
+			const bool is_probe = head->type == KPROF_PACKET_PROBE;
+			uint8_t *values = is_probe ? received->probed : received->on;
+
+			received->switches += !is_probe;
 			for (uint32_t i = 0; i < change->count; i++)
 				if (change->first + i < sizeof(received->on))
-					received->on[change->first + i] =
-						(uint8_t)data[sizeof(*change) + i];
+					values[change->first + i] = (uint8_t)data[sizeof(*change) + i];
 		}
 	}
 	received->ended |= got == 0 || (got < 0 && errno != EAGAIN);

@@ -19,6 +19,9 @@ tests_unit_test_stat_sum_LDADD = src/cmd/stat_sum.$(OBJEXT) libsys.a libbase.a $
 unit_tests += tests/unit/test_bisect
 tests_unit_test_bisect_LDADD = $(BASE_TEST_LIBS)
 
+unit_tests += tests/unit/test_interned
+tests_unit_test_interned_LDADD = $(BASE_TEST_LIBS)
+
 unit_tests += tests/unit/test_nearest
 tests_unit_test_nearest_LDADD = $(BASE_TEST_LIBS)
 
@@ -42,8 +45,14 @@ tests_unit_test_bpf_LDADD = libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
 unit_tests += tests/unit/test_probes_gen
 tests_unit_test_probes_gen_LDADD = libprobes.a libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
 
+unit_tests += tests/unit/test_host
+tests_unit_test_host_LDADD = $(SYS_TEST_LIBS)
+
 unit_tests += tests/unit/test_buildid
 tests_unit_test_buildid_LDADD = $(SYS_TEST_LIBS)
+
+unit_tests += tests/unit/test_cgroup
+tests_unit_test_cgroup_LDADD = $(SYS_TEST_LIBS)
 
 unit_tests += tests/unit/test_callnames
 tests_unit_test_callnames_LDADD = libkernel.a $(CMOCKA_LIBS) $(GLIB_LIBS)
@@ -60,14 +69,29 @@ unit_tests += tests/unit/test_function
 tests_unit_test_function_LDADD = libtrace.a libkernel.a libprobes.a libkpbpf.a libring.a $(SYS_TEST_LIBS) \
 	$(BPF_LIBS)
 
+unit_tests += tests/unit/test_describe
+tests_unit_test_describe_LDADD = libkernel.a libprobes.a libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
+unit_tests += tests/unit/test_rawpoint
+tests_unit_test_rawpoint_LDADD = libkernel.a libprobes.a libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
+
 unit_tests += tests/unit/test_check
 tests_unit_test_check_LDADD = libprobes.a libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
+unit_tests += tests/unit/test_attach_function
+tests_unit_test_attach_function_LDADD = libprobes.a libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
+tests_unit_test_attach_function_LDFLAGS = -Wl,--wrap=types_function,--wrap=attach_load,--wrap=function_way_attach \
+	-Wl,--wrap=program_attach_kprobe_multi
 unit_tests += tests/unit/test_parameters
 tests_unit_test_parameters_LDADD = libprobes.a $(BASE_TEST_LIBS)
 unit_tests += tests/unit/test_targets
 tests_unit_test_targets_LDADD = libprobes.a libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
 unit_tests += tests/unit/test_bpftrace_tools
 tests_unit_test_bpftrace_tools_LDADD = libprobes.a libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
+
+unit_tests += tests/unit/test_kernel_probes
+tests_unit_test_kernel_probes_LDADD = libkernel.a libprobes.a libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
+
+unit_tests += tests/unit/test_stepped
+tests_unit_test_stepped_LDADD = libprobes.a $(SYS_TEST_LIBS)
 
 unit_tests += tests/unit/test_tracefilter
 tests_unit_test_tracefilter_LDADD = libkernel.a libprobes.a libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
@@ -105,6 +129,8 @@ tests_unit_test_proc_LDADD = $(SYS_TEST_LIBS)
 unit_tests += tests/unit/test_procstat
 tests_unit_test_procstat_LDADD = $(SYS_TEST_LIBS)
 
+unit_tests += tests/unit/test_lockdown
+tests_unit_test_lockdown_LDADD = $(SYS_TEST_LIBS)
 unit_tests += tests/unit/test_uevent
 tests_unit_test_uevent_LDADD = $(SYS_TEST_LIBS)
 
@@ -151,7 +177,7 @@ tests_unit_test_sym_remote_helpers_LDADD = $(SYMBOLIZER_TEST_LIBS)
 unit_tests += tests/unit/test_unwind
 tests_unit_test_unwind_LDADD = $(SYMBOLIZER_TEST_LIBS)
 
-PROF_TEST_LIBS = libfixtures.a libprof.a libsymbolizer.a libkpbpf.a $(SYS_TEST_LIBS) $(DL_LIBS) $(BPF_LIBS)
+PROF_TEST_LIBS = libfixtures.a libprof.a libprobes.a libsymbolizer.a libkpbpf.a $(SYS_TEST_LIBS) $(DL_LIBS) $(BPF_LIBS)
 
 unit_tests += tests/unit/test_capture
 tests_unit_test_capture_LDADD = $(PROF_TEST_LIBS)
@@ -162,11 +188,23 @@ tests_unit_test_capture_clear_LDADD = $(PROF_TEST_LIBS)
 unit_tests += tests/unit/test_capture_in_place
 tests_unit_test_capture_in_place_LDADD = $(PROF_TEST_LIBS)
 
+unit_tests += tests/unit/test_disk
+tests_unit_test_disk_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_capture_copy
+tests_unit_test_capture_copy_LDADD = $(PROF_TEST_LIBS)
+
 unit_tests += tests/unit/test_capture_overwrite
 tests_unit_test_capture_overwrite_LDADD = $(PROF_TEST_LIBS)
 
 unit_tests += tests/unit/test_capture_random
 tests_unit_test_capture_random_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_capture_packed
+tests_unit_test_capture_packed_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_packed
+tests_unit_test_packed_LDADD = $(PROF_TEST_LIBS)
 
 unit_tests += tests/unit/test_encoder
 tests_unit_test_encoder_LDADD = $(PROF_TEST_LIBS)
@@ -182,6 +220,13 @@ tests_unit_test_encoder_runs_LDADD = $(PROF_TEST_LIBS)
 
 unit_tests += tests/unit/test_events
 tests_unit_test_events_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_budget
+tests_unit_test_budget_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_only
+tests_unit_test_only_LDADD = $(PROF_TEST_LIBS)
+tests_unit_test_only_LDFLAGS = -Wl,--wrap=map_update
 
 unit_tests += tests/unit/test_profiler
 tests_unit_test_profiler_LDADD = $(PROF_TEST_LIBS)
@@ -207,6 +252,12 @@ tests_unit_test_tasks_LDADD = $(PROF_TEST_LIBS)
 unit_tests += tests/unit/test_tasks_kept
 tests_unit_test_tasks_kept_LDADD = $(PROF_TEST_LIBS)
 
+unit_tests += tests/unit/test_tasks_users
+tests_unit_test_tasks_users_LDADD = libcapture.a $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_tasks_shown
+tests_unit_test_tasks_shown_LDADD = $(PROF_TEST_LIBS)
+
 unit_tests += tests/unit/test_tasks_random
 tests_unit_test_tasks_random_LDADD = $(PROF_TEST_LIBS)
 
@@ -221,6 +272,8 @@ tests_unit_test_breakdown_LDADD = $(VIEW_TEST_LIBS)
 unit_tests += tests/unit/test_decode
 tests_unit_test_decode_LDADD = $(VIEW_TEST_LIBS)
 
+unit_tests += tests/unit/test_stackmap
+tests_unit_test_stackmap_LDADD = $(VIEW_TEST_LIBS)
 unit_tests += tests/unit/test_flame
 tests_unit_test_flame_LDADD = $(VIEW_TEST_LIBS)
 unit_tests += tests/unit/test_html
@@ -257,6 +310,9 @@ tests_unit_test_profile_LDADD = $(VIEW_TEST_LIBS)
 
 unit_tests += tests/unit/test_profile_addresses
 tests_unit_test_profile_addresses_LDADD = $(VIEW_TEST_LIBS)
+
+unit_tests += tests/unit/test_difference
+tests_unit_test_difference_LDADD = $(VIEW_TEST_LIBS)
 
 unit_tests += tests/unit/test_tree
 tests_unit_test_tree_LDADD = $(VIEW_TEST_LIBS)

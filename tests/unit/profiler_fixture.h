@@ -47,6 +47,7 @@
 
 struct host {
 	struct profiler *p;
+	struct budget *budget;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	/* under lock */
@@ -110,10 +111,10 @@ static inline void times_read(void *arg, GArray *times)
 	g_array_append_val(times, row);
 }
 
-static inline struct host *create_host(const char *events)
+static inline struct host *create_host_with(const char *symbols, const char *events)
 {
 	struct host *h = g_new0(struct host, 1);
-	const struct profiler_paths paths = { .symbols = built_program("kprof-symbols") };
+	const struct profiler_paths paths = { .symbols = symbols };
 	const struct profiler_hooks hooks = {
 		.data_ready = data_ready,
 		.data_drained = data_ready,
@@ -126,7 +127,8 @@ static inline struct host *create_host(const char *events)
 
 	pthread_mutex_init(&h->lock, NULL);
 	pthread_cond_init(&h->changed, NULL);
-	assert_int_equal(profiler_create(&hooks, &paths, &h->p), 0);
+	h->budget = profiler_budget_create();
+	assert_int_equal(profiler_create(&hooks, &paths, h->budget, &h->p, NULL), 0);
 	/* rings that hold all that a test makes, however late a busy machine lets the sampler run */
 	if (profiler_set_events(h->p, events, &err) ||
 		profiler_set_stack(h->p, "none", NULL, &err) ||
@@ -135,9 +137,15 @@ static inline struct host *create_host(const char *events)
 	return h;
 }
 
+static inline struct host *create_host(const char *events)
+{
+	return create_host_with(built_program("kprof-symbols"), events);
+}
+
 static inline void destroy_host(struct host *h)
 {
 	profiler_destroy(h->p);
+	budget_destroy(h->budget);
 	pthread_cond_destroy(&h->changed);
 	pthread_mutex_destroy(&h->lock);
 	g_free(h);

@@ -28,6 +28,7 @@
 #include <glib.h>
 
 #include "base/units.h"
+#include "symbolizer/file_functions.h"
 #include "symbolizer/result_wire.h"
 #include "symbolizerd/local.h"
 #include "symbolizer/remote.h"

@@ -55,6 +55,11 @@ static inline void task_stream_add(struct task_stream *stream, const struct deco
 		row.tid = decode_u32(r, 12);
 		g_strlcpy(row.text, decode_text(r, 16), sizeof(row.text));
 		break;
+	case KPROF_REC_USER:
+		assert_int_equal(r->size, 16);
+		row.pid = decode_u32(r, 8);
+		row.tid = decode_u32(r, 12); /* the user */
+		break;
 	case KPROF_REC_FORK:
 	case KPROF_REC_EXIT:
 		assert_int_equal(r->size, 24);
@@ -129,6 +134,9 @@ static inline GString *task_stream_text(const struct task_stream *stream)
 		case KPROF_REC_COMM:
 			g_string_append_printf(out, "comm %d %u/%u %s\n", (int)r->time_ns, r->pid,
 				r->tid, r->text);
+			break;
+		case KPROF_REC_USER:
+			g_string_append_printf(out, "user %d %u %u\n", (int)r->time_ns, r->pid, r->tid);
 			break;
 		case KPROF_REC_BUILD_ID:
 			g_string_append_printf(out, "id %d %u %x %d\n", (int)r->time_ns, r->pid,

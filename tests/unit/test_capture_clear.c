@@ -172,6 +172,7 @@ static void test_clear_within_a_record_delivers_its_rest(void **state)
 			struct sums sums;
 
 			capture_attach(c, &pos);
+			pos.fills = step % 2;
 			append(c, 10);
 			read_some(c, &pos, 34, true, true, &stream);
 			read_some(c, &pos, first, true, true, &stream);

@@ -163,7 +163,7 @@ static void model_append(struct model *m)
 	MODEL_CHECK(m, written_bytes(m) - before == (stored ? outstanding + buf.used : 0));
 	if (stored) {
 		log_pending(m);
-		MODEL_CHECK(m, capture_held_bytes(m->c) <= m->limit);
+		MODEL_CHECK(m, capture_memory_bytes(m->c) <= m->limit);
 	}
 	while (decode_next(buf.data, buf.used, &at, &r)) {
 		if (stored) {
@@ -461,6 +461,7 @@ static void check_model(struct model *m)
 	for (m->held = m->used; held && m->held > m->base; m->held--)
 		held -= m->log[m->held - 1].len;
 	MODEL_CHECK(m, held == 0);
+	MODEL_CHECK(m, (m->held == m->used) == (capture_memory_bytes(m->c) == 0));
 	MODEL_CHECK(m, m->held >= before);
 	check_gone(m, before);
 	MODEL_CHECK(m, book(m->c, CAPTURE_RECEIVED) == m->received);
@@ -530,6 +531,7 @@ static void run_model(unsigned int seed, int steps)
 	size_t i;
 
 	m.c = create(m.limit);
+	capture_set_packing(m.c, seed % 2);
 	m.overwrite = chance(&m, 2);
 	capture_set_overwrite(m.c, m.overwrite);
 	tally_init(&m.pending);
@@ -620,7 +622,7 @@ static void *read_until_end(void *arg)
 	return NULL;
 }
 
-static void run_threads(bool overwrite)
+static void run_threads(bool overwrite, bool packs)
 {
 	struct capture *c = create(MIB);
 	struct shared readers[3];
@@ -628,6 +630,7 @@ static void run_threads(bool overwrite)
 	int i;
 
 	capture_set_overwrite(c, overwrite);
+	capture_set_packing(c, packs);
 	for (i = 0; i < 3; i++) {
 		readers[i] = (struct shared){ .c = c, .slow = i == 2 };
 		assert_int_equal(pthread_create(&readers[i].thread, NULL, read_until_end,
@@ -655,13 +658,15 @@ static void run_threads(bool overwrite)
 static void test_threads_agree_in_mode_discard(void **state)
 {
 	(void)state;
-	run_threads(false);
+	run_threads(false, false);
+	run_threads(false, true);
 }
 
 static void test_threads_agree_in_mode_overwrite(void **state)
 {
 	(void)state;
-	run_threads(true);
+	run_threads(true, false);
+	run_threads(true, true);
 }
 
 int main(void)

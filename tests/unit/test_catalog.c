@@ -154,6 +154,37 @@ static void test_switches_are_set_and_listed(void **state)
 	catalog_destroy(catalog);
 }
 
+/* A name that is wanted stays known to the catalog, without a file, until it is wanted no more. */
+static void test_names_are_wanted_by_probes(void **state)
+{
+	struct catalog *catalog = create();
+	const struct catalog_event *a;
+	char *format;
+
+	(void)state;
+	assert_int_equal(catalog_probe(catalog, "no label", 1), -EINVAL);
+	assert_null(catalog_format(catalog, "p:a"));
+	assert_int_equal(catalog_probe(catalog, "p:a", 1), 0);
+	assert_int_equal(changes, 1);
+	check_list(catalog, __LINE__, "");
+	a = add(catalog, "p:a", "x=%d");
+	assert_true(catalog_is_probed(a));
+	assert_false(catalog_is_on(catalog, a));
+	format = catalog_format(catalog, "p:a");
+	assert_string_equal(format, "x=%d");
+	g_free(format);
+	catalog_set_all(catalog, true);
+	catalog_set_all(catalog, false);
+	assert_true(catalog_is_probed(a));
+	drop(catalog, a);
+	a = add(catalog, "p:a", "y=%d");
+	assert_true(catalog_is_probed(a));
+	assert_int_equal(catalog_probe(catalog, "p:a", -1), 0);
+	assert_false(catalog_is_probed(a));
+	drop(catalog, a);
+	catalog_destroy(catalog);
+}
+
 static void test_switching_all_sets_every_event(void **state)
 {
 	struct catalog *catalog = create();
@@ -371,6 +402,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_labels_are_checked),
 		cmocka_unit_test(test_switches_are_set_and_listed),
+		cmocka_unit_test(test_names_are_wanted_by_probes),
 		cmocka_unit_test(test_switching_all_sets_every_event),
 		cmocka_unit_test(test_settings_outlive_the_programs),
 		cmocka_unit_test(test_numbers_and_formats_are_checked_and_printed),

@@ -47,10 +47,16 @@ static int run_busy(struct ctl_words_call *call, struct err *err)
 	return err_set(err, EBUSY, "not now");
 }
 
+static int run_rest(struct ctl_words_call *call, struct err *err)
+{
+	return record("rest", call);
+}
+
 static const struct ctl_words_word words[] = {
 	{"none", "", 0, 0, run_none, ""},
 	{"some", "A [B [C]]", 1, 3, run_some, ""},
 	{"busy", "[X]", 0, 1, run_busy, ""},
+	{"rest", "TEXT", 1, 1, run_rest, "", .is_text = true},
 	{NULL},
 };
 
@@ -91,6 +97,9 @@ static const struct line_row line_rows[] = {
 	{__LINE__, TEXT("some 'a b'"), 0, "some", "some<'a><b'>", ""},
 	{__LINE__, TEXT("some \"\""), 0, "some", "some<\"\">", ""},
 	{__LINE__, TEXT("some none"), 0, "some", "some<none>", ""},
+	{__LINE__, TEXT("rest a  b\tc \t"), 0, "rest", "rest<a  b\tc>", ""},
+	{__LINE__, TEXT(" \trest\t 1 2 3 4 5 6 7 8 9 10"), 0, "rest", "rest<1 2 3 4 5 6 7 8 9 10>", ""},
+	{__LINE__, TEXT("rest \t"), -EINVAL, "rest", "", "'rest' needs an argument"},
 	{__LINE__, TEXT("busy"), -EBUSY, "busy", "busy", "not now"},
 	{__LINE__, TEXT("busy x"), -EBUSY, "busy", "busy<x>", "not now"},
 	{__LINE__, TEXT(""), -EINVAL, NULL, "", "an empty command"},
@@ -222,7 +231,7 @@ static void test_usage_is_made_from_the_table(void **state)
 	GString *out = g_string_new("usage: ");
 
 	ctl_words_usage(words, NULL, out);
-	assert_string_equal(out->str, "usage: none | some A [B [C]] | busy [X]");
+	assert_string_equal(out->str, "usage: none | some A [B [C]] | busy [X] | rest TEXT");
 	g_string_truncate(out, 0);
 	ctl_words_usage(words, &words[1], out);
 	assert_string_equal(out->str, "some A [B [C]]");

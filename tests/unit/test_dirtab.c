@@ -32,6 +32,7 @@ static const struct contract_row contract[] = {
 	{ __LINE__, "help", 0400, DIRTAB_TEXT },
 	{ __LINE__, "kpctl", 0600, DIRTAB_TEXT },
 	{ __LINE__, "kpdata", 0600, DIRTAB_STREAM },
+	{ __LINE__, "load", 0600, DIRTAB_TEXT },
 	{ __LINE__, "kptrace", 0600, DIRTAB_TEXT },
 	{ __LINE__, "kptrace_ctl", 0600, DIRTAB_TEXT },
 	{ __LINE__, "kprintx", 0600, DIRTAB_TEXT },
@@ -99,8 +100,10 @@ static void check_row(const struct dirtab_row *row)
 		!row->content != !row->render ||
 		(row->content == &content_stream) != (row->type == DIRTAB_STREAM) ||
 		(row->words && row->write) ||
-		!row->write != !row->usage || !row->list != !row->lookup ||
-		(row->rows || row->list) != (row->type == DIRTAB_DIR))
+		!(row->write || row->writer || row->create) != !row->usage ||
+		(row->list && !row->lookup && !row->resolve) || (row->lookup && !row->list) ||
+		(row->rows || row->list) != (row->type == DIRTAB_DIR) ||
+		row->only || row->session || ((row->flags & DIRTAB_SESSIONS) && !row->lookup))
 		fail_msg("row of %s", row->name);
 	for (word = row->words; word && word->word; word++)
 		if (!word->handler || !word->help || !word->help[0] ||
@@ -156,6 +159,40 @@ static const struct dirtab_row *create_x(struct session *session, const struct d
 /* where files can be made */
 static const struct dirtab_row open_folder = { .name = "o", .mode = 0700, .type = DIRTAB_DIR,
 	.create = create_x };
+
+static void test_directory_of_a_session_has_the_rows_of_sessions(void **state)
+{
+	const struct dirtab_row dir = { .name = "s", .type = DIRTAB_DIR, .rows = tree_root()->rows,
+		.only = DIRTAB_OF_SESSION };
+	g_autoptr(GPtrArray) rows = g_ptr_array_new();
+	g_autoptr(GString) names = g_string_new(NULL);
+	guint i;
+
+	dirtab_list(NULL, &dir, rows);
+	for (i = 0; i < rows->len; i++)
+		g_string_append_printf(names, "%s ", ((struct dirtab_row *)g_ptr_array_index(rows, i))->name);
+	assert_string_equal(
+		names->str, "help kpctl kpdata load mpstat mpstat-raw kpstat kperr probes views ");
+	assert_null(find_row(&dir, "kptrace"));
+	assert_null(find_row(&dir, "sessions"));
+	assert_ptr_equal(find_row(&dir, "kpctl"), find_row(tree_root(), "kpctl"));
+}
+
+static void test_modes_of_sessions(void **state)
+{
+	const struct dirtab_row dir = { .name = "s", .type = DIRTAB_DIR, .rows = tree_root()->rows,
+		.only = DIRTAB_OF_SESSION, .session = (struct session *)state };
+	struct dirtab_owner owner = { .mode_given = true, .mode = 0640 };
+	const struct dirtab_row *sessions = find_row(tree_root(), "sessions");
+
+	/* that of sessions/ is not what the option says; that of a session is what its owner set */
+	assert_int_equal(dirtab_mode(sessions, &owner), S_IFDIR | 0700);
+	assert_int_equal(dirtab_mode(&dir, &owner), S_IFDIR | 0640);
+	owner.shared = true;
+	assert_int_equal(dirtab_mode(sessions, &owner), S_IFDIR | 01777);
+	assert_int_equal(dirtab_mode(tree_root(), &owner), S_IFDIR | 0551);
+	assert_int_equal(dirtab_mode(find_row(tree_root(), "views"), &owner), S_IFDIR | 0550);
+}
 
 struct mode_row {
 	int line;
@@ -213,6 +250,27 @@ static void test_inode_numbers_are_distinct(void **state)
 	g_hash_table_destroy(seen);
 	assert_int_equal(dirtab_ino(1, "trace"), dirtab_ino(1, "trace"));
 	assert_int_not_equal(dirtab_ino(2, "trace"), dirtab_ino(3, "trace"));
+}
+
+static void test_made_row_has_a_copy_of_the_name(void **state)
+{
+	struct wide {
+		struct dirtab_row row;
+		uint64_t more[3];
+	};
+	static const struct dirtab_row like = { .type = DIRTAB_TEXT, .mode = 0600, .usage = "anything" };
+	char name[] = "a:b";
+	struct wide *made = (struct wide *)(void *)dirtab_make(&like, name, sizeof(*made));
+
+	(void)state;
+	name[0] = 'x';
+	assert_string_equal(made->row.name, "a:b");
+	assert_int_equal(made->row.mode, 0600);
+	assert_string_equal(made->row.usage, "anything");
+	assert_int_equal(made->more[0] | made->more[1] | made->more[2], 0);
+	memset(made->more, 0xff, sizeof(made->more));
+	assert_string_equal(made->row.name, "a:b");
+	dirtab_put(&made->row);
 }
 
 /* A directory with rows of a table and rows that are made on lookup, as events/. */
@@ -338,8 +396,11 @@ static void test_size_of_a_text_is_told_until_it_is_closed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_made_row_has_a_copy_of_the_name),
 		cmocka_unit_test(test_rows_match_the_contract),
 		cmocka_unit_test(test_rows_are_complete),
+		cmocka_unit_test(test_directory_of_a_session_has_the_rows_of_sessions),
+		cmocka_unit_test(test_modes_of_sessions),
 		cmocka_unit_test(test_modes_follow_the_mount_options),
 		cmocka_unit_test(test_inode_numbers_are_distinct),
 		cmocka_unit_test(test_made_rows_are_looked_up_and_released),

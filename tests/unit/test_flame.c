@@ -240,6 +240,30 @@ static void test_times_away_have_their_colours(void **state)
 	gen_fini(&gen);
 }
 
+/* Wakers have colours of their own, and the key names them where they are shown. */
+static void test_wakers_have_their_colours(void **state)
+{
+	struct gen gen;
+	char *svg;
+
+	view_woken(&gen);
+	svg = view_text(&gen, flame_write, NULL, 0);
+	assert_false(has(svg, ">waker<"));
+	free(svg);
+	view_options.wakers = true;
+	svg = view_text(&gen, flame_write, NULL, 0);
+	view_options.wakers = false;
+	check_has(svg, ">waker<");
+	check_has(svg, "<title>work\n9.000 ms, 3 samples, 100.00%, 22.22% in itself\noff CPU\n/bin/a</title>"
+		"<rect class=\"v");
+	check_has(svg, "<title>call_b\n6.000 ms, 1 sample, 66.67%\nwaker\n/bin/a</title><rect class=\"x");
+	check_has(svg, "<title>entry\n6.000 ms, 1 sample, 66.67%\nkernel\nwaker\n[kernel.kallsyms]</title>"
+		"<rect class=\"y");
+	check_has(svg, "<title>by\n6.000 ms, 1 sample, 66.67%\nwaker\n-</title><rect class=\"x");
+	free(svg);
+	gen_fini(&gen);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -251,6 +275,7 @@ int main(void)
 		cmocka_unit_test(test_depth_of_the_drawing_is_bounded),
 		cmocka_unit_test(test_cancelled_view_is_interrupted),
 		cmocka_unit_test(test_times_away_have_their_colours),
+		cmocka_unit_test(test_wakers_have_their_colours),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,6 +15,7 @@
 
 #include "tests/fixtures/gen.h"
 #include "formats/flat.h"
+#include "formats/summary.h"
 
 /* /bin/a has a function in each of its first pages of 256 bytes; nothing else has names. */
 static int resolve(void *self, const struct symbols_file *file, const uint64_t *offsets,
@@ -247,7 +248,12 @@ static void test_names_are_escaped_and_cut(void **state)
 static void test_empty_capture_has_a_heading_only(void **state)
 {
 	struct flat_options options = { .own = false };
+	const struct summary_source file = { .name = "f" };
+	struct summary_source mount = { .name = "m", .control = "/mnt/kpctl" };
+	const uint64_t times[] = { 0, 0, 0, 2500000000, 0 };
 	struct gen gen;
+	size_t asked;
+	char *text;
 
 	gen_init(&gen, false);
 	check_text(&gen, &options, "# nothing captured yet: echo start > kpctl\n");
@@ -256,10 +262,23 @@ static void test_empty_capture_has_a_heading_only(void **state)
 	gen_begin(&gen);
 	gen_end(&gen, 1000);
 	check_text(&gen, &options,
-		"# 0 samples of 1 event in 0.000 s on 0 CPUs\n"
-		"# default (in place of an event that the machine lacks): 0 samples, "
+		"# no samples were taken\n"
+		"# cpu-clock (the machine has no cycles counter): 0 samples, "
 		"0 of them idle, 0 lost, throttled 1 time for 0.000 s\n"
 		"# 1 record of an unknown type skipped\n");
+	options.source = &file;
+	gen_cpu_times(&gen, 1000000, 2501000000, 2, times);
+	gen_lost(&gen, 0, 1, KPROF_LOST_QUEUE, 7);
+	text = write_flat(&gen, &options, &asked);
+	assert_true(g_str_has_prefix(text, "# no samples were taken in 2.500 s, and 7 were lost\n"));
+	free(text);
+	gen_fini(&gen);
+	gen_init(&gen, false);
+	check_text(&gen, &options, "# nothing was captured: there are no records\n");
+	options.source = &mount;
+	check_text(&gen, &options, "# nothing captured yet: echo start > /mnt/kpctl\n");
+	mount.run_ns = 1500000000;
+	check_text(&gen, &options, "# no samples were taken in 1.500 s\n");
 	gen_fini(&gen);
 }
 

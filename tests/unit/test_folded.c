@@ -186,6 +186,25 @@ static void test_times_are_counted_in_us(void **state)
 	gen_fini(&gen);
 }
 
+/*
+ * With wakers a stack goes on with the frames of the waker, the innermost first, and its name; inlined
+ * functions are within theirs. Without the option it ends.
+ */
+static void test_stacks_go_on_with_those_of_wakers(void **state)
+{
+	struct gen gen;
+
+	view_woken(&gen);
+	view_check(&gen, folded_write, "prog;main;call_a;work 9000\n");
+	view_options.wakers = true;
+	view_check(&gen, folded_write,
+		"prog;main;call_a;work 2000\n"
+		"prog;main;call_a;work;--;read_[k];entry_[k];innermost_[i];inner_[i];call_b;main;by 6000\n"
+		"prog;main;call_a;work;--;read_[k];swapper/0 1000\n");
+	view_options.wakers = false;
+	gen_fini(&gen);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -199,6 +218,7 @@ int main(void)
 		cmocka_unit_test(test_files_of_the_same_name_are_one_stack),
 		cmocka_unit_test(test_deepest_stack_is_written_whole),
 		cmocka_unit_test(test_times_are_counted_in_us),
+		cmocka_unit_test(test_stacks_go_on_with_those_of_wakers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

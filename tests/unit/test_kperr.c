@@ -47,6 +47,18 @@ static void test_line_has_the_documented_form(void **state)
 			    "usage: start | stop");
 }
 
+/* An open or a new name that was refused: nothing was written. */
+static void test_line_without_write_has_no_written_text(void **state)
+{
+	struct kperr_entry entry = plain;
+
+	entry.line = 0;
+	entry.written = "";
+	entry.written_size = 0;
+	entry.usage = NULL;
+	expect_line(&entry, "12.000345678 pid 1234 uid 1000 kpctl: unknown word");
+}
+
 static void test_control_bytes_are_escaped(void **state)
 {
 	struct kperr_entry entry = plain;
@@ -158,6 +170,25 @@ static void test_each_user_sees_own_lines(void **state)
 	kperr_destroy(kperr);
 }
 
+static void test_next_owner_sees_no_earlier_lines(void **state)
+{
+	struct kperr *kperr = kperr_create(500);
+
+	refuse(kperr, 500);
+	refuse(kperr, 1000);
+	kperr_set_owner(kperr, 500);
+	expect_seen(kperr, 500, "500 1000 ");
+	kperr_set_owner(kperr, 600);
+	expect_seen(kperr, 600, "");
+	expect_seen(kperr, 500, "");
+	refuse(kperr, 1000);
+	refuse(kperr, 600);
+	expect_seen(kperr, 600, "1000 600 ");
+	expect_seen(kperr, 1000, "1000 ");
+	assert_int_equal(kperr_count(kperr), 4);
+	kperr_destroy(kperr);
+}
+
 static void test_one_user_displaces_no_other(void **state)
 {
 	struct kperr *kperr = kperr_create(0);
@@ -207,10 +238,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_line_has_the_documented_form),
+		cmocka_unit_test(test_line_without_write_has_no_written_text),
 		cmocka_unit_test(test_control_bytes_are_escaped),
 		cmocka_unit_test(test_long_writes_are_cut),
 		cmocka_unit_test(test_last_lines_are_kept),
 		cmocka_unit_test(test_each_user_sees_own_lines),
+		cmocka_unit_test(test_next_owner_sees_no_earlier_lines),
 		cmocka_unit_test(test_one_user_displaces_no_other),
 		cmocka_unit_test(test_users_are_bounded),
 	};

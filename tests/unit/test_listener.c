@@ -68,6 +68,47 @@ static void test_producer_attaches_and_is_switched(void **state)
 	fixture_close(&f);
 }
 
+static bool is_probed(int fd, struct received *received, uint16_t id, uint8_t on)
+{
+	receive_packets(fd, received);
+	assert_false(received->ended);
+	return received->probed[id] == on;
+}
+
+/* PROBE tells which events programs of probes/ want, SWITCH which are on; also of events that come later. */
+static void test_producer_is_told_what_is_probed(void **state)
+{
+	struct received received;
+	struct fixture f;
+	int fd = open_connection();
+
+	(void)state;
+	init_received(&received);
+	fixture_open(&f, POOL_BYTES, KPROF_MODE_OVERWRITE);
+	send_hello(fd, "prog", f.fd);
+	define_event(fd, 5, "a");
+	define_event(fd, 6, "b");
+	WAIT_FOR(is_switched(fd, &received, 6, 0));
+	assert_int_equal(received.probed[5], 2); /* what is not wanted is not said */
+	assert_int_equal(catalog_probe(server.catalog, "test:a", 1), 0);
+	assert_int_equal(catalog_probe(server.catalog, "test:a", 1), 0);
+	WAIT_FOR(is_probed(fd, &received, 5, 1));
+	assert_int_equal(received.on[5], 0);
+	assert_int_equal(received.probed[6], 2);
+	assert_int_equal(catalog_probe(server.catalog, "test:a", -1), 0);
+	assert_int_equal(catalog_probe(server.catalog, "test:c", 1), 0);
+	define_event(fd, 7, "c");
+	WAIT_FOR(is_probed(fd, &received, 7, 1));
+	assert_int_equal(received.probed[5], 1); /* one wants it still */
+	assert_int_equal(catalog_probe(server.catalog, "test:a", -1), 0);
+	WAIT_FOR(is_probed(fd, &received, 5, 0));
+	assert_int_equal(catalog_probe(server.catalog, "test:c", -1), 0);
+	WAIT_FOR(is_probed(fd, &received, 7, 0));
+	close(fd);
+	WAIT_FOR(stat_of("trace.connections") == 0);
+	fixture_close(&f);
+}
+
 /* A producer that exits before the server has looked. It never reads what the server sent. */
 static void test_producer_that_exits_early_is_kept(void **state)
 {
@@ -224,6 +265,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_producer_attaches_and_is_switched,
+						begin, finish),
+		cmocka_unit_test_setup_teardown(test_producer_is_told_what_is_probed,
 						begin, finish),
 		cmocka_unit_test_setup_teardown(test_producer_that_exits_early_is_kept,
 						begin, finish),

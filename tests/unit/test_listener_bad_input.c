@@ -114,6 +114,10 @@ struct packet_row {
 		struct kprof_packet head;
 		struct kprof_packet_hello hello;
 		struct kprof_packet_sync sync;
+		struct {
+			struct kprof_packet head;
+			char path[16];
+		} file;
 		struct kprof_packet_events events;
 		struct {
 			struct kprof_packet_events head;
@@ -129,6 +133,7 @@ struct packet_row {
 #define ONE(bytes, count, ...) \
 	bytes, {.one = {{{KPROF_PACKET_EVENTS, bytes}, count, 0}, {__VA_ARGS__}, "abc%d"}}
 #define GONE(bytes, count) bytes, {.events = {{KPROF_PACKET_GONE, bytes}, count, 0}}
+#define FILE_OF(bytes, path) bytes, {.file = {{KPROF_PACKET_FILE, bytes}, path}}
 #define SYNCED(bytes, number) bytes, {.sync = {{KPROF_PACKET_SYNCED, bytes}, number}}
 
 static const struct packet_row packet_rows[] = {
@@ -147,6 +152,10 @@ static const struct packet_row packet_rows[] = {
 	{__LINE__, true, "a second HELLO", HELLO(KPROF_ATTACH_MAGIC, KPROF_ATTACH_VERSION)},
 	{__LINE__, false, "a packet before HELLO", ONE(16, 0, 0)},
 	{__LINE__, false, "a packet before HELLO", GONE(16, 0)},
+	{__LINE__, false, "a packet before HELLO", FILE_OF(12, "/lib")},
+	{__LINE__, true, "no absolute path", FILE_OF(8, "")},
+	{__LINE__, true, "no absolute path", FILE_OF(11, "lib")},
+	{__LINE__, true, "no absolute path", FILE_OF(12, "/l\0b")},
 	{__LINE__, true, "too short", ONE(8, 0, 0)},
 	{__LINE__, true, "too short", ONE(16, 1, 0)},
 	{__LINE__, true, "too short", ONE(27, 1, 12, 2)},

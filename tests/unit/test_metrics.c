@@ -11,9 +11,11 @@
 
 static void check(const char *kpstat, const char *mpstat, const char *expected)
 {
+	struct openmetrics *metrics = metrics_create(kpstat, mpstat);
 	GString *out = g_string_new("");
 
-	metrics_append(out, kpstat, mpstat);
+	openmetrics_render(metrics, out);
+	openmetrics_destroy(metrics);
 	assert_string_equal(out->str, expected);
 	g_string_free(out, TRUE);
 }
@@ -70,6 +72,26 @@ static void test_waits_become_a_histogram(void **state)
 		"# EOF\n");
 }
 
+/* Names that differ in a byte that no metric can have are not one sample twice. */
+static void test_names_of_programs_become_labels(void **state)
+{
+	check("probes.a-b.events 5\nprobes.a-b.run_ns 7\nprobes.a.b.run_ns not counted\n"
+	      "probes.a-b.state on\nprobes.a.b.events 6\n"
+	      "probes.12.events 7\n", "",
+		"# TYPE kprofs_probes_events gauge\n"
+		"# HELP kprofs_probes_events probes.NAME.events, see kprof(5)\n"
+		"kprofs_probes_events{program=\"a-b\"} 5\n"
+		"kprofs_probes_events{program=\"a.b\"} 6\n"
+		"kprofs_probes_events{program=\"12\"} 7\n"
+		"# TYPE kprofs_probes_run_seconds gauge\n"
+		"# HELP kprofs_probes_run_seconds probes.NAME.run_ns, see kprof(5)\n"
+		"kprofs_probes_run_seconds{program=\"a-b\"} 0.000000007\n"
+		"# TYPE kprofs_probes_state_info gauge\n"
+		"# HELP kprofs_probes_state_info probes.NAME.state, see kprof(5)\n"
+		"kprofs_probes_state_info{program=\"a-b\",state=\"on\"} 1\n"
+		"# EOF\n");
+}
+
 static void test_units_become_base_units(void **state)
 {
 	check("cpu.0.steal_ns 1500000001\nself.cpu_ns_per_sample 900\nevent.2.cpu.1.count 4\n", "",
@@ -122,6 +144,7 @@ int main(void)
 		cmocka_unit_test(test_number_becomes_a_gauge),
 		cmocka_unit_test(test_samples_of_one_name_stand_together),
 		cmocka_unit_test(test_waits_become_a_histogram),
+		cmocka_unit_test(test_names_of_programs_become_labels),
 		cmocka_unit_test(test_units_become_base_units),
 		cmocka_unit_test(test_texts_become_labels),
 		cmocka_unit_test(test_mpstat_becomes_seconds),

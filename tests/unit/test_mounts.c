@@ -94,6 +94,7 @@ static void test_kprofs_mounts_are_found(void **state)
 		"none /mnt/kprof fuse.kprofs rw,user_id=0 0 0\n"
 		"fuse.kprofs /mnt/trap fuse.other rw 0 0\n"
 		"none /a\\040b fuse.kprofs rw 0 0\n"
+		"kprof-private /private fuse.kprofs rw,user_id=0 0 0\n"
 		"none /c fuse.kprofs rw,user_id=1000,allow_other 0 0\n", -1, NULL));
 	assert_int_equal(mounts_find(path, MOUNTS_KPROFS_TYPE, take_mount, dirs), 0);
 	assert_string_equal(dirs->str, "/mnt/kprof 0;/a b -1;/c 1000;");

@@ -38,6 +38,16 @@ static void test_nearest_names_are_found(void **state)
 	assert_string_equal(nearest_text(&nearest, text, sizeof(text)),
 		"; nearest: switch-to-something-else, context-switches");
 
+	/* short names of which most letters differ are others */
+	nearest_init(&nearest, "foo");
+	nearest_offer(&nearest, "flat");
+	nearest_offer(&nearest, "info");
+	nearest_offer(&nearest, "fo");
+	assert_string_equal(nearest_text(&nearest, text, sizeof(text)), "; nearest: fo");
+	nearest_init(&nearest, "pw");
+	nearest_offer(&nearest, "cpu");
+	assert_string_equal(nearest_text(&nearest, text, sizeof(text)), "");
+
 	memset(huge, 'x', sizeof(huge) - 1);
 	huge[sizeof(huge) - 1] = '\0';
 	nearest_init(&nearest, huge);

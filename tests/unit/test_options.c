@@ -69,6 +69,9 @@ static const struct row rows[] = {
 		"mount option 'trace_size=0': from 1 to 65536 KB"},
 	{__LINE__, "kprofs /mnt -o trace_size=65537", "from 1 to 65536 KB"},
 	{__LINE__, "kprofs /mnt -o trace_size=18014398509481985", "mount option 'trace_size=1801"},
+	{__LINE__, "kprofs /mnt -o probe_keys=0", "from 1 to 1048576 keys"},
+	{__LINE__, "kprofs /mnt -o probe_strlen=4097", "from 16 to 4096 bytes"},
+	{__LINE__, "kprofs /mnt -o probe_format=xml", "text or json"},
 	{__LINE__, "kprofs /mnt -o trace_size=1M", "mount option 'trace_size=1M'"},
 };
 

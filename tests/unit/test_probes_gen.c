@@ -29,7 +29,7 @@ struct machine_state {
 	struct emit_machine machine;
 	GString *printed; /* what the program has asked the server to print */
 	struct outputs *outputs;
-	uint32_t serials;
+	_Atomic uint32_t serials;
 };
 
 static struct machine_state host;
@@ -49,7 +49,7 @@ static void release(void *arg)
 static void add_outputs(void *arg, uint32_t serial, const char *label, struct outputs *outputs)
 {
 	(void)arg, (void)serial, (void)label;
-	outputs_destroy(host.outputs);
+	outputs_put(host.outputs);
 	host.outputs = outputs;
 }
 
@@ -65,8 +65,13 @@ static void note(void *arg, const char *name, const char *text)
 	print_error("%s: %s\n", name, text);
 }
 
+static void end_outputs(void *arg, uint32_t serial)
+{
+	(void)arg, (void)serial;
+}
+
 static const struct probe_hooks hooks = { .hold = hold, .release = release, .add_outputs = add_outputs,
-	.message = message, .note = note };
+	.end_outputs = end_outputs, .message = message, .note = note };
 
 static void take_action(void *arg, const void *record, size_t bytes)
 {
@@ -136,7 +141,7 @@ static char *run(const char *text, unsigned int times, GString *printed)
 		queue_read(host.queue);
 	}
 	g_string_truncate(host.printed, 0);
-	probe_print(probe, &names, out);
+	probe_print(probe, &names, NULL, out);
 	if (printed)
 		take_records(printed);
 	probe_destroy(probe);
@@ -369,7 +374,7 @@ static int destroy_machine(void **state)
 	close(host.machine.control);
 	rings_destroy((struct rings *)(uintptr_t)host.machine.rings);
 	targets_close(host.targets);
-	outputs_destroy(host.outputs);
+	outputs_put(host.outputs);
 	g_string_free(host.printed, TRUE);
 	return 0;
 }

@@ -30,6 +30,7 @@
 #include "sys/proc.h"
 #include "sys/proc_maps.h"
 #include "sys/uevent.h"
+#include "sys/users.h"
 
 /* ---- a directory that stands for /proc and /sys ------------------------------------------------ */
 
@@ -572,6 +573,18 @@ static void test_living_process_is_told_from_an_ended_one(void **state)
 	assert_false(proc_lives(NULL, child));
 }
 
+static void test_name_of_a_thread_is_compared_as_a_whole(void **state)
+{
+	(void)state;
+	put("83/comm", "tail\n");
+	assert_true(proc_has_name(root, 83, "tail"));
+	assert_false(proc_has_name(root, 83, "tai"));
+	assert_false(proc_has_name(root, 83, "tails"));
+	assert_false(proc_has_name(root, 84, "tail"));
+	put("85/comm", "");
+	assert_false(proc_has_name(root, 85, ""));
+}
+
 static void test_process_of_a_thread_is_found(void **state)
 {
 	(void)state;
@@ -700,6 +713,31 @@ static void test_modules_are_listed(void **state)
 	assert_int_equal(proc_modules(root, root, log_module, &visited), -EINTR);
 }
 
+static void test_names_of_users_are_those_of_the_file(void **state)
+{
+	char path[64], name[8];
+
+	(void)state;
+	put("passwd", "root:x:0:0:root:/root:/bin/sh\n# no user\nlong-name:x:1000:1000::/:/bin/sh\n");
+	snprintf(path, sizeof(path), "%s/passwd", root);
+	assert_true(users_name(path, 0, name, sizeof(name)));
+	assert_string_equal(name, "root");
+	assert_true(users_name(path, 1000, name, sizeof(name)));
+	assert_string_equal(name, "long-na");
+	assert_false(users_name(path, 1001, name, sizeof(name)));
+	assert_false(users_name("/no/such/file", 0, name, sizeof(name)));
+}
+
+static void test_measuring_of_programs_is_known(void **state)
+{
+	(void)state;
+	assert_false(proc_measures_programs(root));
+	put("sys/kernel/bpf_stats_enabled", "0\n");
+	assert_false(proc_measures_programs(root));
+	put("sys/kernel/bpf_stats_enabled", "1\n");
+	assert_true(proc_measures_programs(root));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -712,6 +750,8 @@ int main(void)
 		cmocka_unit_test(test_query_and_text_give_the_same_mappings),
 		cmocka_unit_test_setup_teardown(test_trusted_devices_are_told_from_mountinfo,
 						make_root, remove_root),
+		cmocka_unit_test_setup_teardown(
+			test_name_of_a_thread_is_compared_as_a_whole, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(test_process_of_a_thread_is_found, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(test_living_process_is_told_from_an_ended_one,
 						make_root, remove_root),
@@ -720,6 +760,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_wrong_note_sizes_give_no_build_id,
 						make_root, remove_root),
 		cmocka_unit_test_setup_teardown(test_modules_are_listed, make_root, remove_root),
+		cmocka_unit_test_setup_teardown(test_names_of_users_are_those_of_the_file,
+						make_root, remove_root),
+		cmocka_unit_test_setup_teardown(test_measuring_of_programs_is_known, make_root, remove_root),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

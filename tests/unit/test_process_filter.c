@@ -346,6 +346,37 @@ static void test_threads_are_kept_without_their_process(void **state)
 	gen_fini(&gen);
 }
 
+/* What is known of a process that woke a member is kept, with its parent's; not of one that woke another. */
+static void test_wakers_are_kept_without_their_samples(void **state)
+{
+	const uint64_t frame = 0x1000;
+	const struct gen_waker waker = { 300, "w", 1, &frame }, other = { 400, "o", 1, &frame };
+	struct process_filter_counts counts;
+	struct gen gen;
+	char *text;
+
+	gen_init(&gen, false);
+	gen_event(&gen, 1, 1000, 0, "e");
+	gen_mmap(&gen, 5, 200, 0x1000, 0x1000, 0, "/bin/parent");
+	gen_mmap(&gen, 5, 300, 0x1000, 0x1000, 0, "/bin/waker");
+	gen_mmap(&gen, 5, 400, 0x1000, 0x1000, 0, "/bin/other");
+	gen_fork(&gen, 20, 300, 300, 200, 200);
+	gen_woken(&gen, 50, ROOT, 0, 10, &waker);
+	sample(&gen, 50, ROOT);
+	gen_woken(&gen, 51, 500, 0, 10, &other);
+	sample(&gen, 51, 500);
+	sample(&gen, 52, 300);
+	text = wanted(&gen, ROOT, 0, &counts);
+	assert_true(has(text, "/bin/parent"));
+	assert_true(has(text, "/bin/waker"));
+	assert_false(has(text, "/bin/other"));
+	assert_int_equal(counts.samples, 1);
+	assert_int_equal(counts.others, 2);
+	assert_int_equal(counts.processes, 1);
+	g_free(text);
+	gen_fini(&gen);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -357,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_earlier_run_keeps_its_processes_without_samples),
 		cmocka_unit_test(test_several_processes_are_kept),
 		cmocka_unit_test(test_threads_are_kept_without_their_process),
+		cmocka_unit_test(test_wakers_are_kept_without_their_samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

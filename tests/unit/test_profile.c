@@ -525,6 +525,38 @@ static void test_leaves_keep_the_innermost_frame_only(void **state)
 	gen_fini(&gen);
 }
 
+/*
+ * On a machine without a counter of cycles `default` is cpu-clock: runs with either are one event, which is
+ * found by both names, and of which it is known that it stands for another, whichever run was the later one.
+ */
+static void test_default_and_what_it_stands_for_are_one_event(void **state)
+{
+	const char *texts[] = { "default", "cpu-clock" };
+	const uint64_t frames[] = { 0x1000 };
+	int first;
+
+	for (first = 0; first < 2; first++) {
+		const struct profile_event *event;
+		struct profile *profile;
+		struct gen gen;
+
+		gen_init(&gen, false);
+		gen_event(&gen, 1, 999, KPROF_EVENT_FREQ | (first ? 0 : KPROF_EVENT_FALLBACK), texts[first]);
+		gen_event(&gen, 2, 999, KPROF_EVENT_FREQ | (first ? KPROF_EVENT_FALLBACK : 0), texts[!first]);
+		gen_trace(&gen, 2, 1, 10, 10, 0, 1, frames);
+		gen_trace(&gen, 2, 2, 10, 10, 0, 1, frames);
+		profile = load(&gen);
+		assert_int_equal(profile->events->len, 1);
+		event = profile_event(profile, 0);
+		assert_int_equal(event->all.samples, 2);
+		assert_true(profile_event_is(event, "default"));
+		assert_true(profile_event_is(event, "cpu-clock"));
+		assert_true(event->flags & KPROF_EVENT_FALLBACK);
+		profile_destroy(profile);
+		gen_fini(&gen);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -542,6 +574,7 @@ int main(void)
 		cmocka_unit_test(test_empty_capture_is_an_empty_profile),
 		cmocka_unit_test(test_memory_of_the_profile_is_bounded),
 		cmocka_unit_test(test_leaves_keep_the_innermost_frame_only),
+		cmocka_unit_test(test_default_and_what_it_stands_for_are_one_event),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,7 +77,7 @@ static void test_clear_resets_the_counts_of_all_readers(void **state)
 	profiler_close_cursor(c);
 	/* and stopped */
 	assert_int_equal(profiler_clear(h->p, NULL), 0);
-	assert_int_equal(profiler_held_bytes(h->p), 0);
+	assert_int_equal(profiler_memory_bytes(h->p), 0);
 	free_sums(&following);
 	free_sums(&fresh);
 	destroy_host(h);
@@ -451,6 +451,29 @@ static void test_cpu_may_go_offline_and_return(void **state)
 	assert_true(is_online(1));
 }
 
+static void start_with(const char *symbols, struct err *err)
+{
+	struct host *h = create_host_with(symbols, FAULTS);
+
+	assert_int_equal(profiler_start(h->p, err), 0);
+	stop(h);
+	destroy_host(h);
+}
+
+/* What runs already has no names then; the start succeeds. */
+static void test_start_without_kprof_symbols_is_noted(void **state)
+{
+	struct err with = { "" }, without = { "" };
+
+	(void)state;
+	if (!can_sample())
+		skip();
+	start_with(built_program("kprof-symbols"), &with);
+	assert_null(strstr(with.text, "kprof-symbols"));
+	start_with("/nonexistent/kprof-symbols", &without);
+	assert_non_null(strstr(without.text, "kprof-symbols can't be started"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -460,6 +483,7 @@ int main(void)
 		cmocka_unit_test(test_the_times_of_the_newest_runs_are_read),
 		cmocka_unit_test(test_start_and_stop_leave_nothing_behind),
 		cmocka_unit_test(test_interrupted_start_leaves_nothing_behind),
+		cmocka_unit_test(test_start_without_kprof_symbols_is_noted),
 		cmocka_unit_test(test_two_profilers_do_not_mix),
 		cmocka_unit_test(test_one_cpu_is_sampled_alone),
 		cmocka_unit_test(test_cpu_may_go_offline_and_return),

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -46,6 +47,8 @@ static void read_no_times(void *arg, GArray *times)
 	(void)times;
 }
 
+static struct budget *budget;
+
 static struct profiler *create(void)
 {
 	const struct profiler_paths paths = { .symbols = built_program("kprof-symbols") };
@@ -59,7 +62,7 @@ static struct profiler *create(void)
 	struct profiler *p;
 	struct err err = { "" };
 
-	assert_int_equal(profiler_create(&hooks, &paths, &p), 0);
+	assert_int_equal(profiler_create(&hooks, &paths, budget, &p, NULL), 0);
 	if (profiler_set_events(p, EVENTS, &err))
 		fail_msg("%s", err.text);
 	return p;
@@ -115,6 +118,72 @@ static const struct {
 	{ "kernel", "1", PROFILER_DISCARD, 16 },
 };
 
+/* An editor writes all settings back, of which the user has changed none, or one that can be changed. */
+static void test_running_profiler_takes_the_settings_that_it_has(void **state)
+{
+	struct err err = { "" };
+	struct profiler *p;
+
+	(void)state;
+	if (!can_sample())
+		skip();
+	p = create();
+	assert_int_equal(profiler_set_events(p, "cpu-clock:freq=99,page-faults", NULL), 0);
+	assert_int_equal(profiler_set_cpus(p, "0", NULL), 0);
+	assert_int_equal(profiler_set_stack(p, "kernel", "7", NULL), 0);
+	assert_int_equal(profiler_set_cpubufsz_kb(p, 64, NULL), 0);
+	start(p);
+	assert_int_equal(profiler_set_events(p, "cpu-clock:freq=99,page-faults", NULL), 0);
+	assert_int_equal(profiler_set_events(p, "cpu-clock:freq=99", NULL), -EBUSY);
+	assert_int_equal(profiler_set_events(p, "cpu-clock:freq=98,page-faults", NULL), -EBUSY);
+	assert_int_equal(profiler_set_events(p, "nonsense", NULL), -ENOENT);
+	assert_int_equal(profiler_set_cpus(p, "0,0", NULL), 0);
+	assert_int_equal(profiler_set_cpus(p, "all", NULL), -EBUSY);
+	assert_int_equal(profiler_set_cpus(p, "0-1", NULL), -EBUSY);
+	assert_int_equal(profiler_set_stack(p, "kernel", "7", NULL), 0);
+	assert_int_equal(profiler_set_stack(p, "kernel", "8", NULL), -EBUSY);
+	assert_int_equal(profiler_set_stack(p, "user", "7", NULL), -EBUSY);
+	assert_int_equal(profiler_set_cpubufsz_kb(p, 33, NULL), 0); /* rounded up to 64 */
+	assert_int_equal(profiler_set_cpubufsz_kb(p, 32, &err), -EBUSY);
+	assert_string_equal(err.text, "not while the profiler runs: stop it first");
+	assert_int_equal(profiler_stop(p, NULL), 0);
+	assert_int_equal(profiler_set_events(p, "cpu-clock:freq=98", NULL), 0);
+	profiler_destroy(p);
+}
+
+/* Software events of which Linux makes one sample have a ring each; no sample of these comes. */
+static void test_rings_of_all_events_are_in_the_budget(void **state)
+{
+	const uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_CONF), kb = 16;
+	static const struct {
+		const char *events;
+		uint64_t rings;
+	} rows[] = {
+		{ "cpu-clock:freq=1", 1 },
+		{ "cpu-migrations:period=1000000,alignment-faults:period=1000000", 2 },
+		{ "cpu-clock:freq=1,emulation-faults:period=1000000,alignment-faults:period=1000000", 2 },
+	};
+	struct profiler *p = create();
+	struct err err = { "" };
+
+	(void)state;
+	if (!can_sample()) {
+		profiler_destroy(p);
+		skip();
+	}
+	assert_int_equal(profiler_set_cpubufsz_kb(p, kb, &err), 0);
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		if (profiler_set_events(p, rows[i].events, &err))
+			fail_msg("%s: %s", rows[i].events, err.text);
+		start(p);
+		assert_int_equal(budget_total_kb(budget) - budget_left_kb(budget, BUDGET_RINGS),
+			rows[i].rings * cpus * kb);
+		assert_int_equal(profiler_stop(p, &err), 0);
+		assert_int_equal(budget_left_kb(budget, BUDGET_RINGS), budget_total_kb(budget));
+	}
+	profiler_destroy(p);
+}
+
 static void test_short_lives_leave_nothing_behind(void **state)
 {
 	struct leftovers before;
@@ -139,7 +208,7 @@ static void test_short_lives_leave_nothing_behind(void **state)
 		assert_int_equal(profiler_set_cpubufsz_kb(p, lives[life].cpubufsz_kb, NULL), 0);
 		assert_int_equal(profiler_open_cursor(p, &early), 0);
 		start(p);
-		assert_int_equal(profiler_set_stack(p, "none", NULL, NULL), -EBUSY);
+		assert_int_equal(profiler_set_stack(p, "dwarf", NULL, NULL), -EBUSY);
 		assert_int_equal(profiler_flush(p, NULL), 0);
 		read_on(early, &eof);
 		assert_false(eof);
@@ -268,14 +337,30 @@ static void test_refused_settings_change_nothing(void **state)
 	profiler_destroy(p);
 }
 
+static int create_budget(void **state)
+{
+	(void)state;
+	budget = profiler_budget_create();
+	return 0;
+}
+
+static int destroy_budget(void **state)
+{
+	(void)state;
+	budget_destroy(budget);
+	return 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_running_profiler_takes_the_settings_that_it_has),
+		cmocka_unit_test(test_rings_of_all_events_are_in_the_budget),
 		cmocka_unit_test(test_short_lives_leave_nothing_behind),
 		cmocka_unit_test(test_profiler_ends_beside_a_running_one),
 		cmocka_unit_test(test_interrupted_start_leaves_nothing_behind),
 		cmocka_unit_test(test_refused_settings_change_nothing),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, create_budget, destroy_budget);
 }

@@ -125,6 +125,29 @@ static void test_keys_are_given_once_and_texts_have_limits(void **state)
 	assert_int_equal(query_find("by"), QUERY_KEYS);
 }
 
+static void test_a_query_is_shown_as_words(void **state)
+{
+	static const struct {
+		enum query_key key;
+		const char *value;
+	} all[] = {
+		{QUERY_EXE, "/bin/a"}, {QUERY_PID, "idle"}, {QUERY_TID, "7"}, {QUERY_COMM, "a b"},
+		{QUERY_SINCE, "@12.5"}, {QUERY_UNTIL, "3"}, {QUERY_LAST, "20ms"}, {QUERY_CPU, "3"},
+	};
+	g_autoptr(GString) text = g_string_new(NULL);
+	struct query query = {0};
+	struct err err;
+	size_t i;
+
+	query_append(text, &query);
+	assert_string_equal(text->str, "");
+	for (i = 0; i < G_N_ELEMENTS(all); i++)
+		assert_int_equal(query_add(&query, all[i].key, all[i].value, &err), 0);
+	query_append(text, &query);
+	assert_string_equal(text->str,
+		"last 0.02 s, since @12.5 s, until 3 s, pid idle, tid 7, comm a b, cpu 3, exe /bin/a");
+}
+
 static void test_values_are_names_of_files(void **state)
 {
 	static const char *const rows[][2] = {
@@ -400,6 +423,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_texts_are_conditions_or_refused),
 		cmocka_unit_test(test_keys_are_given_once_and_texts_have_limits),
+		cmocka_unit_test(test_a_query_is_shown_as_words),
 		cmocka_unit_test(test_values_are_names_of_files),
 		cmocka_unit_test(test_times_are_settled),
 		cmocka_unit_test(test_parts_have_the_samples_that_fit_and_what_they_need),

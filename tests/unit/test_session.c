@@ -19,6 +19,7 @@
 #include "fs/openfile.h"
 #include "fs/quota.h"
 #include "acct/exact.h"
+#include "prof/profiler.h"
 #include "fs/server.h"
 #include "fs/session.h"
 #include "fs/tree.h"
@@ -47,7 +48,7 @@ static void ignore_freed(void *arg)
 
 static struct probes *create_probes(struct session *session)
 {
-	const struct file_probes_options plain = { 0 };
+	const struct file_probes_options plain = { .serials = &server.probe_serials };
 
 	return file_probes_create(session, &plain);
 }
@@ -58,6 +59,7 @@ static void create_side(struct side *side)
 		.server = &server,
 		.exact = server.exact,
 		.log = &server.log,
+		.budget = server.budget,
 		.owner = getuid(),
 		.create_probes = create_probes,
 		.data_ready = ignore_data,
@@ -80,6 +82,7 @@ static int create_sides(void **state)
 	before = leftovers_count();
 	log_init(&server.log, true);
 	server.quotas = quotas_create(getuid(), 1024, 1);
+	server.budget = profiler_budget_create();
 	server.exact = exact_create(EXACT_PROCSTAT, EXACT_HOLD_DEFAULT_S);
 	for (i = 0; i < SESSIONS; i++)
 		create_side(&sides[i]);
@@ -101,6 +104,7 @@ static int destroy_sides(void **state)
 	for (i = 0; i < SESSIONS; i++)
 		destroy_side(&sides[i]);
 	exact_destroy(server.exact);
+	budget_destroy(server.budget);
 	quotas_destroy(server.quotas);
 	leftovers_check(&before);
 	return 0;

@@ -497,6 +497,66 @@ static void test_kernel_address_has_a_name(void **state)
 	expect(world, &file, address, NULL);
 }
 
+/* ---- functions by name ----------------------------------------------------------------------- */
+
+struct found {
+	uint64_t offset; /* the last one */
+	unsigned int count, most;
+};
+
+static int count_function(void *arg, const struct proto_found *place)
+{
+	struct found *found = arg;
+
+	found->offset = place->offset;
+	return ++found->count == found->most ? 7 : 0;
+}
+
+static int find(const char *path, const char *pattern, struct found *found, int *fd)
+{
+	const struct helpers_options options = { .program = HELPER };
+	const struct file_functions_query query = { .path = path, .pattern = pattern,
+		.each = count_function, .arg = found };
+	struct helpers *helpers = helpers_create(&options);
+	struct err err = { "" };
+	int ret;
+
+	*fd = -1;
+	ret = file_functions(helpers, &query, fd, &err);
+	helpers_destroy(helpers);
+	return ret;
+}
+
+static void test_functions_of_a_file_are_found_by_name(void **state)
+{
+	struct world *world = *state;
+	g_autofree char *path = symfixture_path(&world->fixture, "program");
+	g_autofree char *text = symfixture_path(&world->fixture, "no-elf");
+	g_autofree char *own = g_file_read_link("/proc/self/exe", NULL);
+	struct found found = { 0 };
+	int fd;
+
+	assert_int_equal(find(path, "wor?", &found, &fd), 0);
+	assert_int_equal(found.count, 1);
+	assert_true(found.offset == world->offset);
+	assert_true(fd >= 0);
+	close(fd);
+	found = (struct found){ 0 };
+	assert_int_equal(find(path, "no_such*", &found, &fd), 0);
+	assert_int_equal(found.count, 0);
+	close(fd);
+	/* the value of the callback ends it; this program has many functions, in several messages */
+	found = (struct found){ .most = 3 };
+	assert_int_equal(find(own, "*", &found, &fd), 7);
+	assert_int_equal(found.count, 3);
+	close(fd);
+	assert_true(g_file_set_contents(text, "no ELF file", -1, NULL));
+	assert_int_equal(find(text, "*", &found, &fd), -EINVAL);
+	assert_int_equal(fd, -1);
+	assert_int_equal(find("/no/such/file", "*", &found, &fd), -ENOENT);
+	assert_int_equal(fd, -1);
+}
+
 static void test_vdso_address_has_a_name(void **state)
 {
 	struct world *world = *state;
@@ -545,6 +605,7 @@ int main(void)
 		TEST(test_jit_code_has_names),
 		TEST(test_jit_code_in_another_pid_namespace_has_names),
 		TEST(test_kernel_address_has_a_name),
+		TEST(test_functions_of_a_file_are_found_by_name),
 		TEST(test_vdso_address_has_a_name),
 	};
 

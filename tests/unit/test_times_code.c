@@ -26,7 +26,7 @@
 
 enum program { IRQ_ENTRY, IRQ_EXIT, SOFTIRQ_ENTRY, SOFTIRQ_EXIT, CPU_STARTS, LOOK, PROGRAMS };
 
-static void (*const makers[PROGRAMS])(const struct times_code *env, struct code *code) = {
+static void (*const makers[PROGRAMS])(const struct times_env *env, struct code *code) = {
 	times_code_irq_entry,
 	times_code_irq_exit,
 	times_code_softirq_entry,
@@ -147,7 +147,7 @@ static void test_a_cpu_can_be_asked(void **state)
 	assert_true(program_run_on(programs[LOOK], 100000) < 0);
 }
 
-static int load(const struct times_code *env, enum program program, struct err *err)
+static int load(const struct times_env *env, enum program program, struct err *err)
 {
 	const struct program_spec spec = { .name = "kp_test", .type = BPF_PROG_TYPE_RAW_TRACEPOINT };
 	struct code code;
@@ -173,7 +173,7 @@ int main(void)
 	};
 	struct map_spec spec = { .type = BPF_MAP_TYPE_ARRAY, .name = "kp_test", .key_bytes = 4, .entries = 1,
 		.flags = BPF_F_MMAPABLE };
-	struct times_code env = { .tasks = -1, .bringup_state = BRINGUP };
+	struct times_env env = { .tasks = -1, .bringup_state = BRINGUP };
 	struct err err = { "" };
 	size_t bytes;
 	void *memory;

@@ -12,7 +12,7 @@
 #include "kernel/filter.h"
 
 static const struct filter_field fields[] = {
-	{ .name = "prev_pid", .source = FILTER_CONTEXT, .offset = 8, .bytes = 4, .is_signed = 1 },
+	{ .name = "prev_pid", .source = FILTER_RECORD, .offset = 8, .bytes = 4, .is_signed = 1 },
 	{ .name = "prev_comm", .source = FILTER_TEXT, .offset = 12, .bytes = 16 },
 	{ .name = "result", .source = FILTER_RESULT },
 	{ .name = "size", .source = FILTER_ARGUMENT },

@@ -46,14 +46,14 @@ static struct viewmodel *get(struct viewmodels *models, const char *form, int fd
 	struct viewmodel *model = NULL;
 	struct err err;
 
-	assert_int_equal(viewmodel_get(models, view_find(form), fd, &wanted, &model, &err), 0);
+	assert_int_equal(viewmodel_get(models, view_find(form), fd, false, &wanted, &model, &err), 0);
 	assert_non_null(model);
 	return model;
 }
 
 static void test_views_of_one_capture_share_the_model(void **state)
 {
-	struct viewmodels *models = viewmodels_create(NULL);
+	struct viewmodels *models = viewmodels_create(NULL, NULL);
 	struct viewmodel *flame = get(models, "flame.svg", make_capture(1, 0x1000, 3));
 	struct viewmodel *pprof = get(models, "pprof", make_capture(5, 0x1000, 3));
 	struct viewmodel *flat = get(models, "flat", make_capture(5, 0x1000, 3));
@@ -90,11 +90,11 @@ static void test_views_of_one_capture_share_the_model(void **state)
 static void test_cancelled_model_is_not_reused(void **state)
 {
 	static const struct cancel unwanted = { always, NULL, -1 };
-	struct viewmodels *models = viewmodels_create(NULL);
+	struct viewmodels *models = viewmodels_create(NULL, NULL);
 	struct viewmodel *model = NULL;
 	struct err err;
 
-	assert_int_equal(viewmodel_get(models, view_find("tree"), make_capture(1, 0x1000, 3),
+	assert_int_equal(viewmodel_get(models, view_find("tree"), make_capture(1, 0x1000, 3), false,
 		&unwanted, &model, &err), -EINTR);
 	assert_null(model);
 	model = get(models, "tree", make_capture(1, 0x1000, 3));

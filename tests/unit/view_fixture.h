@@ -60,34 +60,64 @@ static const struct symbols_source view_source = {
 	.destroy = view_destroy,
 };
 
-/* What a view writes; the caller frees it. `cancelled` may be NULL. */
-static inline char *view_text(const struct gen *gen, view_write *write,
+/* How captures are loaded; a test that sets a member resets it. */
+static struct profile_options view_options;
+
+static inline void view_load_gen(const struct gen *gen, struct symbols *symbols, struct profile **profile,
+	struct functions **names)
+{
+	struct decoder decoder;
+
+	decode_init_memory(&decoder, gen->bytes->data, gen->bytes->len);
+	assert_int_equal(profile_load_with(&decoder, &view_options, profile, NULL), 0);
+	decode_fini(&decoder);
+	*names = functions_create(*profile, symbols, NULL);
+}
+
+/*
+ * What a view writes of a capture, compared with an earlier one if `before` is not NULL; the caller frees
+ * it. `cancelled` may be NULL.
+ */
+static inline char *view_text_versus(const struct gen *before, const struct gen *gen, view_write *write,
 	bool (*cancelled)(void *arg), int expected)
 {
 	struct symbols *symbols = symbols_create(&view_source, NULL, 0);
 	struct view_input input = { .capture_fd = -1, .cancel = { cancelled, NULL, -1 } };
+	struct view_input earlier = input;
 	struct err err = { "" };
-	struct profile *profile;
-	struct decoder decoder;
-	struct functions *names;
+	struct profile *profile, *profile_before = NULL;
+	struct functions *names, *names_before = NULL;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	decode_init_memory(&decoder, gen->bytes->data, gen->bytes->len);
-	assert_int_equal(profile_load(&decoder, &profile, NULL), 0);
-	decode_fini(&decoder);
-	names = functions_create(profile, symbols, NULL);
+	view_load_gen(gen, symbols, &profile, &names);
 	input.profile = profile;
 	input.functions = names;
+	if (before) {
+		view_load_gen(before, symbols, &profile_before, &names_before);
+		earlier.profile = profile_before;
+		earlier.functions = names_before;
+		input.before = &earlier;
+	}
 	assert_int_equal(write(&input, out, &err), expected);
 	if (expected && expected != -EINTR)
 		assert_string_not_equal(err.text, "");
 	fclose(out);
+	if (before) {
+		functions_destroy(names_before);
+		profile_destroy(profile_before);
+	}
 	functions_destroy(names);
 	symbols_destroy(symbols);
 	profile_destroy(profile);
 	return text;
+}
+
+static inline char *view_text(const struct gen *gen, view_write *write,
+	bool (*cancelled)(void *arg), int expected)
+{
+	return view_text_versus(NULL, gen, write, cancelled, expected);
 }
 
 static inline void view_check(const struct gen *gen, view_write *write, const char *expected)
@@ -128,6 +158,33 @@ static inline void view_wall(struct gen *gen)
 	gen_period(gen, 0, 1, 1000000);
 	gen_away(gen, 100, 10, 0, 1000000);
 	view_sample(gen, 1, 10, 1, 0x1210, 0x1011, 0);
+}
+
+/*
+ * A capture of offcpu, event 1: prog, 10, waited in `work` for call_a for 6 ms, until `by` in process 11 woke
+ * it, in an inlined function; for 1 ms until the idle task did; and for 2 ms until it is not known who did.
+ */
+static inline void view_woken(struct gen *gen)
+{
+	static const uint64_t frames[] = { 0xffffffff81000110ull, 0xffffffff81000010ull, GEN_USER, 0x12f8,
+		0x1011 };
+	const struct gen_waker by = { 11, "by", 5, frames }, idle = { GEN_IDLE, "swapper/0", 1, frames };
+
+	gen_init(gen, false);
+	gen_event(gen, 1, 1, KPROF_EVENT_OFFCPU, "offcpu:waker");
+	gen_kernel_mmap(gen, 5, 0xffffffff81000000, 0x1000000, "[kernel.kallsyms]");
+	gen_mmap(gen, 5, 10, 0x1000, 0x1000, 0, "/bin/a");
+	gen_mmap(gen, 5, 11, 0x1000, 0x1000, 0, "/bin/a");
+	gen_comm(gen, 5, 10, 10, "prog");
+	gen_period(gen, 0, 1, 6000000);
+	gen_woken(gen, 100, 10, 0, 6000000, &by);
+	view_sample(gen, 1, 10, 1, 0x1310, 0x1111, 0x1011);
+	gen_period(gen, 0, 1, 1000000);
+	gen_woken(gen, 100, 10, 0, 1000000, &idle);
+	view_sample(gen, 1, 10, 1, 0x1310, 0x1111, 0x1011);
+	gen_period(gen, 0, 1, 2000000);
+	gen_away(gen, 100, 10, 0, 2000000);
+	view_sample(gen, 1, 10, 1, 0x1310, 0x1111, 0x1011);
 }
 
 static inline bool view_is_cancelled(void *arg)

@@ -110,7 +110,7 @@ uint32_t perfdata_sources_find(struct perfdata_sources *sources, struct perfdata
 uint32_t perfdata_sources_describe(struct perfdata_sources *sources,
 	struct perfdata_position *position, const struct decode_record *r)
 {
-	uint32_t i = intern_source(sources, r->text);
+	uint32_t i = intern_source(sources, r->event_name);
 	struct perfdata_source *source = &g_array_index(sources->all, struct perfdata_source, i);
 
 	source->perf_type = r->event.perf_type;

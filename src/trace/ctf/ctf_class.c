@@ -9,9 +9,6 @@
 #include "base/strhash.h"
 #include "base/units.h"
 
-/* A field's name, without NUL. A longer word is not used as a name. */
-#define NAME_MAX_BYTES 64
-
 struct ctf_classes {
 	GHashTable *found; /* of "SHAPE NAME\nFORMAT": struct ctf_class */
 	GString *text;	   /* TSDL of the classes so far */
@@ -55,27 +52,6 @@ static const char *find_call_word(const struct args_conversion *c)
 			return call_words[i].name;
 	}
 	return NULL;
-}
-
-/*
- * The word that ends in "=", ":" or a blank, and perhaps a double quote, before a conversion. Returns
- * false if there is none.
- */
-static bool find_word(const struct args_conversion *c, char name[NAME_MAX_BYTES + 1])
-{
-	const char *begin = c->literal, *end = begin + c->literal_bytes, *at;
-
-	while (end > begin && (end[-1] == ' ' || end[-1] == '"'))
-		end--;
-	if (end > begin && (end[-1] == '=' || end[-1] == ':'))
-		end--;
-	for (at = end; at > begin && is_word(at[-1]); at--)
-		;
-	if (at == end || (size_t)(end - at) > NAME_MAX_BYTES || g_ascii_isdigit(*at))
-		return false;
-	memcpy(name, at, (size_t)(end - at));
-	name[end - at] = '\0';
-	return true;
 }
 
 /* Names that this file uses: of what follows the arguments, and of fields without a word. */
@@ -152,7 +128,7 @@ static void append_arguments(GString *out, const char *label, const char *format
 	class->count = args_plan(format, (uint32_t)strlen(format), class->plan);
 	while (args_next(&walk, &c) > 0) {
 		const char *call_word = is_call ? find_call_word(&c) : NULL;
-		char word[NAME_MAX_BYTES + 1];
+		char word[ARGS_WORD_MAX + 1];
 		int stars = (c.width == ARGS_STAR) + (c.precision == ARGS_STAR);
 
 		if (c.letter == '%')
@@ -163,7 +139,7 @@ static void append_arguments(GString *out, const char *label, const char *format
 			append_field(out, &class->plan[i], 'd', name_field(names, NULL));
 		if (i < class->count)
 			append_field(out, &class->plan[i], c.letter,
-				name_field(names, call_word ? call_word : find_word(&c, word) ? word : NULL));
+				name_field(names, call_word ? call_word : args_word(&c, word) ? word : NULL));
 		i++;
 	}
 }

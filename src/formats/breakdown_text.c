@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A report as text: lines about the captures, the headings of the columns, a line for each row,
- * what is left out, and the samples of the idle task.
- */
-#include "cmd/report.h"
+/* A breakdown as text: see breakdown_text.h. */
+#include "formats/breakdown_text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -14,8 +11,8 @@
 /* Values are padded to this width; longer ones shift the rest of the line to the right. */
 #define WIDTH_MAX 40
 
-struct report_printer {
-	const struct report *report;
+struct text_printer {
+	const struct breakdown_text *text;
 	const struct breakdown *rows;
 	int widths[BREAKDOWN_FIELDS]; /* 0 if not shown */
 	enum breakdown_field last;    /* not padded */
@@ -23,7 +20,7 @@ struct report_printer {
 	FILE *out;
 };
 
-static void put_line(struct report_printer *p)
+static void put_line(struct text_printer *p)
 {
 	g_string_append_c(p->line, '\n');
 	fwrite(p->line->str, 1, p->line->len, p->out);
@@ -38,27 +35,27 @@ static int length_of(const char *text)
 	return (int)g_utf8_strlen(shown->str, -1);
 }
 
-static void set_widths(struct report_printer *p)
+static void set_widths(struct text_printer *p)
 {
 	enum breakdown_field i;
 	uint32_t row;
 
 	for (i = 0; i < BREAKDOWN_FIELDS; i++) {
-		if (!(p->report->options.fields & 1u << i))
+		if (!(p->text->options->fields & 1u << i))
 			continue;
 		p->widths[i] = (int)strlen(breakdown_fields[i]);
 		p->last = i;
 		for (row = 0; row < p->rows->rows->len; row++) {
 			const struct breakdown_row *r = breakdown_row(p->rows, row);
 
-			if (report_shows(p->report, r))
+			if (breakdown_text_shows(p->text, r))
 				p->widths[i] = MAX(p->widths[i],
 					MIN(length_of(r->values[i]), WIDTH_MAX));
 		}
 	}
 }
 
-static void append_value(struct report_printer *p, enum breakdown_field field, const char *value)
+static void append_value(struct text_printer *p, enum breakdown_field field, const char *value)
 {
 	gsize begin;
 	int width;
@@ -74,7 +71,7 @@ static void append_value(struct report_printer *p, enum breakdown_field field, c
 
 /* end: what follows the number */
 static void append_values(
-	struct report_printer *p, const struct breakdown_row *row, const char *end)
+	struct text_printer *p, const struct breakdown_row *row, const char *end)
 {
 	enum breakdown_field i;
 
@@ -87,32 +84,33 @@ static void append_values(
 
 /* ---- heads ----------------------------------------------------------------------------------- */
 
-static void put_heads(struct report_printer *p)
+static void put_heads(struct text_printer *p)
 {
 	size_t i;
 
-	for (i = 0; i < p->report->count; i++) {
-		const struct report_input *capture = &p->report->captures[i];
+	for (i = 0; i < p->text->count; i++) {
+		const struct breakdown_capture *capture = &p->text->captures[i];
 		const struct summary head = {
-			.own = p->report->options.own,
+			.source = capture->origin,
+			.own = p->text->options->own,
 			.counted = p->rows->counted[i],
 			.unresolved = p->rows->unresolved[i],
 		};
 
-		if (p->report->count > 1) {
+		if (p->text->count > 1) {
 			g_string_append_printf(p->line, "# %zu: ", i + 1);
-			g_string_append(p->line, capture->input.source);
+			g_string_append(p->line, capture->source);
 			put_line(p);
 		}
 		summary_write(capture->profile, &head, p->out);
 	}
 }
 
-static void put_column_names(struct report_printer *p)
+static void put_column_names(struct text_printer *p)
 {
 	uint32_t i;
 
-	if (!p->report->options.side_by_side)
+	if (!p->text->options->side_by_side)
 		return;
 	for (i = 0; i < p->rows->events->len; i++) {
 		g_string_append_printf(p->line, "# %u: ", i + 1);
@@ -121,7 +119,7 @@ static void put_column_names(struct report_printer *p)
 	}
 }
 
-static void put_column_heads(struct report_printer *p)
+static void put_column_heads(struct text_printer *p)
 {
 	bool several = p->rows->columns > 1;
 	uint32_t i;
@@ -131,13 +129,13 @@ static void put_column_heads(struct report_printer *p)
 
 		if (several)
 			g_snprintf(number, sizeof(number), "%u:", i + 1);
-		if (p->report->options.total)
+		if (p->text->options->total)
 			g_string_append_printf(p->line, "%3s%4s  %7s", number, "total", "share");
 		else
 			g_string_append_printf(p->line, "%2s%5s", number, "share");
 		g_string_append_printf(p->line, "  %7s  ", "samples");
 	}
-	if (p->report->count > 1)
+	if (p->text->count > 1)
 		g_string_append_printf(p->line, "%8s  ", "change");
 	g_string_truncate(p->line, p->line->len - 2);
 	append_values(p, NULL, "");
@@ -146,10 +144,10 @@ static void put_column_heads(struct report_printer *p)
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static void append_counts(
-	struct report_printer *p, const struct breakdown_row *row, uint32_t column)
+	struct text_printer *p, const struct breakdown_row *row, uint32_t column)
 {
 	const struct breakdown_count *c = breakdown_count(p->rows, row, column);
-	bool total = p->report->options.total, any = c->self.samples || c->total.samples;
+	bool total = p->text->options->total, any = c->self.samples || c->total.samples;
 
 	if (!any) {
 		g_string_append_printf(p->line, "%*s  %7s  ", total ? 16 : 7, "-", "-");
@@ -165,11 +163,11 @@ static void append_counts(
 /*
  * The difference of two captures, in percentage points; +++ and --- mark rows of one capture only.
  */
-static void append_change(struct report_printer *p, const struct breakdown_row *row)
+static void append_change(struct text_printer *p, const struct breakdown_row *row)
 {
 	const struct breakdown_count *a = breakdown_count(p->rows, row, 0);
 	const struct breakdown_count *b = breakdown_count(p->rows, row, 1);
-	bool total = p->report->options.total;
+	bool total = p->text->options->total;
 
 	if (!a->self.samples && !a->total.samples)
 		g_string_append_printf(p->line, "%8s  ", "+++");
@@ -183,36 +181,36 @@ static void append_change(struct report_printer *p, const struct breakdown_row *
 }
 
 /* The colour, by the largest share in any column. */
-static const char *colour_of(const struct report_printer *p, const struct breakdown_row *row)
+static const char *colour_of(const struct text_printer *p, const struct breakdown_row *row)
 {
 	double most = 0;
 	uint32_t i;
 
 	for (i = 0; i < p->rows->columns; i++) {
 		const struct breakdown_count *c = breakdown_count(p->rows, row, i);
-		const uint64_t weight = p->report->options.total ? c->total.weight : c->self.weight;
+		const uint64_t weight = p->text->options->total ? c->total.weight : c->self.weight;
 
 		most = MAX(most, breakdown_share(p->rows, row, i, weight));
 	}
 	return text_colour(most);
 }
 
-static void put_row(struct report_printer *p, const struct breakdown_row *row)
+static void put_row(struct text_printer *p, const struct breakdown_row *row)
 {
-	const char *colour = p->report->colours ? colour_of(p, row) : "";
+	const char *colour = p->text->colours ? colour_of(p, row) : "";
 	uint32_t i;
 
 	g_string_append(p->line, colour);
 
 	for (i = 0; i < p->rows->columns; i++)
 		append_counts(p, row, i);
-	if (p->report->count > 1)
+	if (p->text->count > 1)
 		append_change(p, row);
 	g_string_truncate(p->line, p->line->len - 2);
 	append_values(p, row, *colour ? TEXT_COLOUR_END : "");
 }
 
-static void put_rows(struct report_printer *p)
+static void put_rows(struct text_printer *p)
 {
 	uint64_t rows = 0, samples = 0;
 	uint32_t i, column;
@@ -220,7 +218,7 @@ static void put_rows(struct report_printer *p)
 	for (i = 0; i < p->rows->rows->len; i++) {
 		const struct breakdown_row *row = breakdown_row(p->rows, i);
 
-		if (report_shows(p->report, row)) {
+		if (breakdown_text_shows(p->text, row)) {
 			put_row(p, row);
 			continue;
 		}
@@ -231,7 +229,7 @@ static void put_rows(struct report_printer *p)
 	if (rows) {
 		g_string_append(p->line, "# left out: ");
 		text_append_count(p->line, rows, "row", "rows");
-		g_string_append_printf(p->line, " below %g%%, ", p->report->threshold);
+		g_string_append_printf(p->line, " below %g%%, ", p->text->threshold);
 		text_append_count(p->line, samples, "sample", "samples");
 		put_line(p);
 	}
@@ -243,13 +241,13 @@ static void put_rows(struct report_printer *p)
 	}
 }
 
-static void put_idle(struct report_printer *p)
+static void put_idle(struct text_printer *p)
 {
 	size_t i;
 	uint32_t event;
 
-	for (i = 0; i < p->report->count; i++) {
-		const struct profile *profile = p->report->captures[i].profile;
+	for (i = 0; i < p->text->count; i++) {
+		const struct profile *profile = p->text->captures[i].profile;
 
 		for (event = 0; event < profile->events->len; event++) {
 			const struct profile_event *e = profile_event(profile, event);
@@ -257,7 +255,7 @@ static void put_idle(struct report_printer *p)
 			if (!e->idle.samples)
 				continue;
 			g_string_append(p->line, "# idle: ");
-			if (p->report->count > 1)
+			if (p->text->count > 1)
 				g_string_append_printf(p->line, "%zu: ", i + 1);
 			text_append_count(p->line, e->idle.samples, "sample", "samples");
 			g_string_append(p->line, " of ");
@@ -267,24 +265,38 @@ static void put_idle(struct report_printer *p)
 	}
 }
 
-void report_text(const struct report *report, FILE *out)
+bool breakdown_text_shows(const struct breakdown_text *text, const struct breakdown_row *row)
 {
-	struct report_printer p = {
-		.report = report,
-		.rows = report->rows,
+	uint32_t i;
+
+	for (i = 0; i < text->rows->columns; i++) {
+		const struct breakdown_count *c = breakdown_count(text->rows, row, i);
+		uint64_t weight = text->options->total ? c->total.weight : c->self.weight;
+
+		if (breakdown_share(text->rows, row, i, weight) >= text->threshold)
+			return true;
+	}
+	return false;
+}
+
+void breakdown_text_write(const struct breakdown_text *text, FILE *out)
+{
+	struct text_printer p = {
+		.text = text,
+		.rows = text->rows,
 		.line = g_string_new(NULL),
 		.out = out,
 	};
 
 	set_widths(&p);
-	if (report->head) {
+	if (text->head) {
 		put_heads(&p);
 		put_column_names(&p);
 	}
-	if (report->rows->rows->len)
+	if (text->rows->rows->len)
 		put_column_heads(&p);
 	put_rows(&p);
-	if (report->head)
+	if (text->head)
 		put_idle(&p);
 	g_string_free(p.line, TRUE);
 }

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/* The expression of `only`: see only.h. */
+#include "prof/only.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "bpf/record.h"
+#include "probes/expr_code.h"
+#include "sys/cgroup.h"
+#include "sys/proc.h"
+
+enum name { NAME_PID, NAME_TID, NAME_PPID, NAME_UID, NAME_GID, NAME_CPU, NAME_COMM, NAME_CGROUP };
+
+static const struct {
+	const char *text;
+	enum ast_type_kind type;
+	bool is_process; /* a number in the first pid namespace */
+} names[] = {
+	[NAME_PID] = { "pid", AST_INTEGER, true },
+	[NAME_TID] = { "tid", AST_INTEGER, true },
+	[NAME_PPID] = { "ppid", AST_INTEGER, true },
+	[NAME_UID] = { "uid", AST_INTEGER, false },
+	[NAME_GID] = { "gid", AST_INTEGER, false },
+	[NAME_CPU] = { "cpu", AST_INTEGER, false },
+	[NAME_COMM] = { "comm", AST_STRING, false },
+	[NAME_CGROUP] = { "cgroup", AST_STRING, false },
+};
+
+struct named_cgroup {
+	const struct ast_expr *node; /* the literal */
+	struct cgroup cgroup;
+};
+
+struct only {
+	char *text;
+	bool foreign; /* not in the first pid namespace */
+	struct expr *expr;
+	GArray *cgroups; /* of struct named_cgroup */
+};
+
+/* ---- the text --------------------------------------------------------------------------------- */
+
+static int resolve(void *arg, const char *name, enum ast_type_kind *type, uint64_t *value, struct err *err)
+{
+	const struct only *only = arg;
+	char near[NEAREST_TEXT_MAX];
+	struct nearest nearest;
+
+	nearest_init(&nearest, name);
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		nearest_offer(&nearest, names[i].text);
+		if (strcmp(name, names[i].text) != 0)
+			continue;
+		if (names[i].is_process && only->foreign)
+			return err_set(err, EINVAL, "the server is in a pid namespace of its own, where "
+				"'%s' can't be compared", name);
+		*type = names[i].type;
+		*value = i;
+		return 0;
+	}
+	return err_set(err, ENOENT, "there is no name '%s'%s", name,
+		nearest_text(&nearest, near, sizeof(near)));
+}
+
+/* A string that is compared with the name. */
+static int note_string(struct only *only, const struct ast_expr *name, const struct ast_expr *literal,
+	struct err *err)
+{
+	struct named_cgroup named = { .node = literal };
+
+	if (name->number == NAME_CGROUP)
+		g_array_append_val(only->cgroups, named);
+	else if (strlen(literal->text) >= KERNEL_COMM_BYTES)
+		return expr_fail(only->expr, literal, EINVAL, err,
+			"the name of a task has at most %u bytes", KERNEL_COMM_BYTES - 1);
+	return 0;
+}
+
+static int note_strings(struct only *only, const struct ast_expr *node, struct err *err)
+{
+	int ret = 0;
+
+	if (node->kind != AST_UNARY && node->kind != AST_BINARY)
+		return 0;
+	if (node->left && node->left->type.kind == AST_STRING)
+		return node->left->kind == AST_NAME ? note_string(only, node->left, node->right, err)
+						    : note_string(only, node->right, node->left, err);
+	if (node->left)
+		ret = note_strings(only, node->left, err);
+	return ret ? ret : note_strings(only, node->right, err);
+}
+
+int only_find_cgroups(struct only *only, struct err *err)
+{
+	struct err why = { "" };
+	int ret = 0;
+
+	for (guint i = 0; !ret && i < only->cgroups->len; i++) {
+		struct named_cgroup *named = &g_array_index(only->cgroups, struct named_cgroup, i);
+
+		ret = cgroup_find(NULL, named->node->text, &named->cgroup, &why);
+		if (ret)
+			expr_fail(only->expr, named->node, -ret, err, "%s", why.text);
+	}
+	return ret;
+}
+
+int only_create(const char *text, const char *proc, struct only **out, struct err *err)
+{
+	struct only *only = g_new0(struct only, 1);
+	int ret;
+
+	only->text = g_strdup(text);
+	only->foreign = !proc_in_first_pid_namespace(proc);
+	only->cgroups = g_array_new(FALSE, TRUE, sizeof(struct named_cgroup));
+	ret = expr_parse(text, &only->expr, err);
+	if (!ret)
+		ret = expr_check(only->expr, resolve, only, err);
+	if (!ret)
+		ret = note_strings(only, expr_root(only->expr), err);
+	if (!ret)
+		ret = only_find_cgroups(only, err);
+	if (ret) {
+		only_destroy(only);
+		return ret;
+	}
+	*out = only;
+	return 0;
+}
+
+void only_destroy(struct only *only)
+{
+	if (!only)
+		return;
+	expr_destroy(only->expr);
+	g_array_free(only->cgroups, TRUE);
+	g_free(only->text);
+	g_free(only);
+}
+
+const char *only_text(const struct only *only)
+{
+	return only->text;
+}
+
+const char *only_cgroup(const struct only *only)
+{
+	const struct ast_expr *root = expr_root(only->expr);
+
+	if (root->kind != AST_BINARY || root->operator != AST_EQUAL || root->left->type.kind != AST_STRING ||
+		only->cgroups->len != 1)
+		return NULL;
+	return g_array_index(only->cgroups, struct named_cgroup, 0).node->text;
+}
+
+/* ---- instructions ----------------------------------------------------------------------------- */
+
+int only_fields_init(struct only_fields *fields, const struct types *types, struct err *err)
+{
+	const struct types_row rows[] = {
+		{ "task_struct", "pid", &fields->pid },
+		{ "task_struct", "tgid", &fields->tgid },
+		{ "task_struct", "comm", &fields->comm },
+		{ "task_struct", "real_parent", &fields->parent },
+		{ "task_struct", "cred", &fields->cred },
+		{ "cred", "uid", &fields->uid },
+		{ "cred", "gid", &fields->gid },
+		{ "task_struct", "cgroups", &fields->css_set },
+		{ "css_set", "dfl_cgrp", &fields->cgroup },
+		{ "cgroup", "level", &fields->level },
+		{ "cgroup", "kn", &fields->kernfs },
+		{ "kernfs_node", "id", &fields->id },
+	};
+	const int ret = types_offsets(types, rows, G_N_ELEMENTS(rows), err);
+
+	if (ret)
+		return ret;
+	fields->has_ids = types_offset(types, "cgroup", "ancestors", &fields->ancestors, NULL) != 0;
+	return fields->has_ids ? types_offset(types, "cgroup", "ancestor_ids", &fields->ancestors, err) : 0;
+}
+
+int only_fields_find(struct only_fields *fields, struct err *err)
+{
+	struct types *types;
+	int ret = types_open(NULL, &types, err);
+
+	if (ret)
+		return ret;
+	ret = only_fields_init(fields, types, err);
+	types_close(types);
+	return ret;
+}
+
+struct emitting {
+	const struct only *only;
+	const struct only_fields *fields;
+	bool is_current;
+};
+
+static void load(void *arg, struct code *code, uint64_t name)
+{
+	const struct emitting *emitting = arg;
+	const struct only_fields *fields = emitting->fields;
+
+	switch ((enum name)name) {
+	case NAME_PID:
+		code_load(code, BPF_W, BPF_REG_0, BPF_REG_8, fields->tgid);
+		return;
+	case NAME_TID:
+		code_load(code, BPF_W, BPF_REG_0, BPF_REG_8, fields->pid);
+		return;
+	case NAME_PPID:
+		code_load(code, BPF_DW, BPF_REG_0, BPF_REG_8, fields->parent);
+		code_load(code, BPF_W, BPF_REG_0, BPF_REG_0, fields->tgid);
+		return;
+	case NAME_UID:
+	case NAME_GID:
+		code_load(code, BPF_DW, BPF_REG_0, BPF_REG_8, fields->cred);
+		code_load(code, BPF_W, BPF_REG_0, BPF_REG_0, name == NAME_UID ? fields->uid : fields->gid);
+		return;
+	case NAME_CPU:
+		code_call(code, BPF_FUNC_get_smp_processor_id);
+		return;
+	case NAME_COMM:
+	case NAME_CGROUP:
+		return; /* strings */
+	}
+}
+
+/* R0 = the 8 bytes at R3 in the kernel's memory, 0 if they can't be read. */
+static void read_memory(struct code *code, int scratch)
+{
+	code_store_imm(code, BPF_DW, BPF_REG_10, scratch, 0);
+	code_mov(code, BPF_REG_1, BPF_REG_10);
+	code_alu_imm(code, BPF_ADD, BPF_REG_1, scratch);
+	code_mov_imm(code, BPF_REG_2, 8);
+	code_call(code, BPF_FUNC_probe_read_kernel);
+	code_load(code, BPF_DW, BPF_REG_0, BPF_REG_10, scratch);
+}
+
+/* R0 = the number of the cgroup of the task in R8, or of the one above it, that has this level; 0 if none. */
+static void load_ancestor(const struct only_fields *fields, unsigned int level, struct code *code)
+{
+	const int mark = code->stack, scratch = code_stack(code, 8);
+	int none = code_label(code), done = code_label(code);
+
+	code_load(code, BPF_DW, BPF_REG_3, BPF_REG_8, fields->css_set);
+	code_load(code, BPF_DW, BPF_REG_3, BPF_REG_3, fields->cgroup);
+	code_load(code, BPF_W, BPF_REG_0, BPF_REG_3, fields->level);
+	code_jump_if_imm(code, BPF_JLT, BPF_REG_0, (int32_t)level, none);
+	code_alu_imm(code, BPF_ADD, BPF_REG_3, fields->ancestors + (int)level * 8);
+	read_memory(code, scratch);
+	if (!fields->has_ids) {
+		code_mov(code, BPF_REG_3, BPF_REG_0);
+		code_alu_imm(code, BPF_ADD, BPF_REG_3, fields->kernfs);
+		read_memory(code, scratch);
+		code_mov(code, BPF_REG_3, BPF_REG_0);
+		code_alu_imm(code, BPF_ADD, BPF_REG_3, fields->id);
+		read_memory(code, scratch);
+	}
+	code_jump(code, done);
+	code_place(code, none);
+	code_mov_imm(code, BPF_REG_0, 0);
+	code_place(code, done);
+	code_stack_back(code, mark);
+}
+
+static void compare_cgroup(const struct emitting *emitting, struct code *code, const struct cgroup *cgroup)
+{
+	int is_in = code_label(code);
+
+	if (emitting->is_current) {
+		code_mov_imm(code, BPF_REG_1, (int32_t)cgroup->level);
+		code_call(code, BPF_FUNC_get_current_ancestor_cgroup_id);
+	} else {
+		load_ancestor(emitting->fields, cgroup->level, code);
+	}
+	code_mov(code, BPF_REG_1, BPF_REG_0);
+	code_mov_imm64(code, BPF_REG_2, cgroup->id);
+	code_mov_imm(code, BPF_REG_0, 1);
+	code_jump_if(code, BPF_JEQ, BPF_REG_1, BPF_REG_2, is_in);
+	code_mov_imm(code, BPF_REG_0, 0);
+	code_place(code, is_in);
+}
+
+static void compare(void *arg, struct code *code, uint64_t name, const char *text)
+{
+	const struct emitting *emitting = arg;
+	const GArray *cgroups = emitting->only->cgroups;
+
+	if (name == NAME_COMM) {
+		expr_code_compare(code, BPF_REG_8, emitting->fields->comm, KERNEL_COMM_BYTES, text);
+		return;
+	}
+	for (guint i = 0; i < cgroups->len; i++) {
+		const struct named_cgroup *named = &g_array_index(cgroups, struct named_cgroup, i);
+
+		if (named->node->text == text) {
+			compare_cgroup(emitting, code, &named->cgroup);
+			return;
+		}
+	}
+}
+
+void only_emit(const struct only *only, const struct only_fields *fields, bool is_current, struct code *code)
+{
+	struct emitting emitting = { only, fields, is_current };
+	const struct expr_names functions = { load, compare, &emitting };
+
+	expr_code_value(only->expr, &functions, code);
+}

@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# cmd_probe_lines: each one-liner of kprof-probe(1) runs, and shows the work that is done meanwhile.
+# shellcheck source=tests/fs/cmd_lib.sh
+. "${srcdir:-.}/tests/fs/cmd_lib.sh"
+
+if ! "$KPROF" probe 'BEGIN { exit(); }' >"$tmp/out" 2>"$tmp/err"; then
+	echo "programs can't be run here: $(cat "$tmp/err")"
+	exit 77
+fi
+
+# what every one-liner sees something of: it opens, reads, writes, starts programs and waits
+cat >"$tmp/work" <<'END'
+end=$((SECONDS + 2))
+while [ "$SECONDS" -lt "$end" ]; do
+	/bin/cat /proc/self/stat /proc/no_such_file >/dev/null 2>&1
+	(kill -CONT $$)
+done
+END
+
+# one a line, those of several lines joined
+awk '/^\.Sh ONE-LINERS/ { on = 1; next } /^\.Sh / { on = 0 }
+	on && /^\.Bd/ { text = ""; next } on && /^\.Ed/ { print text; next }
+	on && !/^\./ { text = text (text == "" ? "" : " ") $0 }' "${srcdir:-.}/man/kprof-probe.1" | sed 's/\\e/\\/g' >"$tmp/lines"
+[ "$(wc -l <"$tmp/lines")" -ge 20 ] || fail "only $(wc -l <"$tmp/lines") one-liners"
+while IFS= read -r line; do
+	if ! "$KPROF" probe -c "bash $tmp/work" "$line" </dev/null >"$tmp/out" 2>"$tmp/err"; then
+		fail "'$line': $(cat "$tmp/err")"
+	elif ! grep -q '^[^ ].*[0-9]\|^[a-z].* ' "$tmp/out"; then
+		fail "'$line' shows nothing: $(cat "$tmp/out" "$tmp/err")"
+	fi
+done <"$tmp/lines"
+
+[ "$failures" = 0 ]
