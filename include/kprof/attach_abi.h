@@ -32,9 +32,9 @@
  * program can truncate, unmap or punch holes into.
  *
  * An event that a program of probes/ wants reaches the static probe kprof:event of the library
- * (.note.stapsdt), whether its switch is on or not: arguments are the addresses of provider and name, the
- * address of the values, a word of 8 bytes each, their number, and the hash of the format (args.h). FILE
- * has the path of the file that the library's code is in, as the producer sees it.
+ * (.note.stapsdt), whether its switch is on or not, with the arguments of enum
+ * kprof_place_argument. FILE has the path of the file that the library's code is in, as the producer
+ * sees it.
  *
  * SYNC requests a SYNCED with the same number as soon as the producer has applied all packets that
  * the server sent before; after that no thread of the producer that tests a switch reads the former
@@ -214,6 +214,44 @@ KPROF_ABI_ASSERT(sizeof(struct kprof_packet_clear) == 16);
 KPROF_ABI_ASSERT(sizeof(struct kprof_packet_sync) == 16);
 KPROF_ABI_ASSERT(sizeof(struct kprof_packet_mark) == 16);
 KPROF_ABI_ASSERT(sizeof(struct kprof_packet_marked) == 16);
+
+/* The static probe that wanted events reach, by its provider and name. */
+#define KPROF_PLACE_PROVIDER "kprof"
+#define KPROF_PLACE_NAME "event"
+
+/* Its arguments, in this order. */
+enum kprof_place_argument {
+	KPROF_PLACE_EVENT_PROVIDER, /* the address of the event's provider, with a NUL, */
+	KPROF_PLACE_EVENT_NAME,	    /* and of its name */
+	KPROF_PLACE_VALUES,	    /* the address of the values, a word of 8 bytes each */
+	KPROF_PLACE_COUNT,	    /* their number */
+	KPROF_PLACE_HASH	    /* of the format: args.h */
+};
+
+/*
+ * The registers that they are in, the same in all builds of the library, their offsets in struct pt_regs of
+ * <asm/ptrace.h>, and what the note says of them. A percent sign is doubled in assembler with operands.
+ */
+#if defined(__x86_64__)
+#define KPROF_PLACE_REGISTER_0 "rdi"
+#define KPROF_PLACE_REGISTER_1 "rsi"
+#define KPROF_PLACE_REGISTER_2 "rdx"
+#define KPROF_PLACE_REGISTER_3 "rcx"
+#define KPROF_PLACE_REGISTER_4 "r8"
+#define KPROF_PLACE_SIGN "%"
+#define KPROF_PLACE_OFFSETS { 112, 104, 96, 88, 72 }
+#else
+#define KPROF_PLACE_REGISTER_0 "x0"
+#define KPROF_PLACE_REGISTER_1 "x1"
+#define KPROF_PLACE_REGISTER_2 "x2"
+#define KPROF_PLACE_REGISTER_3 "x3"
+#define KPROF_PLACE_REGISTER_4 "x4"
+#define KPROF_PLACE_SIGN ""
+#define KPROF_PLACE_OFFSETS { 0, 8, 16, 24, 32 }
+#endif
+#define KPROF_PLACE_ARGUMENTS(SIGN) \
+	"8@" SIGN KPROF_PLACE_REGISTER_0 " 8@" SIGN KPROF_PLACE_REGISTER_1 " 8@" SIGN KPROF_PLACE_REGISTER_2 \
+	" 8@" SIGN KPROF_PLACE_REGISTER_3 " 8@" SIGN KPROF_PLACE_REGISTER_4
 
 #ifdef __cplusplus
 }

@@ -9,23 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
-#define REGISTER_0 "rdi"
-#define REGISTER_1 "rsi"
-#define REGISTER_2 "rdx"
-#define REGISTER_3 "rcx"
-#define REGISTER_4 "r8"
-/* a percent sign is written twice in assembler with operands */
-#define ARGUMENTS "8@%%rdi 8@%%rsi 8@%%rdx 8@%%rcx 8@%%r8"
-#else
-#define REGISTER_0 "x0"
-#define REGISTER_1 "x1"
-#define REGISTER_2 "x2"
-#define REGISTER_3 "x3"
-#define REGISTER_4 "x4"
-#define ARGUMENTS "8@x0 8@x1 8@x2 8@x3 8@x4"
-#endif
-
 /* The note: its place, that of .stapsdt.base, no semaphore, and where the arguments are. */
 #define NOTE(ARGUMENTS) \
 	"990: nop\n" \
@@ -35,8 +18,8 @@
 	"991: .asciz \"stapsdt\"\n" \
 	"992: .balign 4\n" \
 	"993: .8byte 990b, _.stapsdt.base, 0\n" \
-	".asciz \"kprof\"\n" \
-	".asciz \"event\"\n" \
+	".asciz \"" KPROF_PLACE_PROVIDER "\"\n" \
+	".asciz \"" KPROF_PLACE_NAME "\"\n" \
 	".asciz \"" ARGUMENTS "\"\n" \
 	"994: .balign 4\n" \
 	".popsection\n" \
@@ -52,13 +35,13 @@
 __attribute__((noinline)) void probe_event(const struct registry_entry *entry, const uint64_t *values)
 {
 	/* always the same registers, so that one program of the kernel fits every build of the library */
-	register const char *provider __asm__(REGISTER_0) = entry->provider;
-	register const char *name __asm__(REGISTER_1) = entry->name;
-	register const uint64_t *at __asm__(REGISTER_2) = values;
-	register uint64_t args __asm__(REGISTER_3) = entry->args;
-	register uint64_t hash __asm__(REGISTER_4) = entry->format_hash;
+	register const char *provider __asm__(KPROF_PLACE_REGISTER_0) = entry->provider;
+	register const char *name __asm__(KPROF_PLACE_REGISTER_1) = entry->name;
+	register const uint64_t *at __asm__(KPROF_PLACE_REGISTER_2) = values;
+	register uint64_t args __asm__(KPROF_PLACE_REGISTER_3) = entry->args;
+	register uint64_t hash __asm__(KPROF_PLACE_REGISTER_4) = entry->format_hash;
 
-	__asm__ volatile(NOTE(ARGUMENTS)
+	__asm__ volatile(NOTE(KPROF_PLACE_ARGUMENTS(KPROF_PLACE_SIGN KPROF_PLACE_SIGN))
 		:
 		: "r"(provider), "r"(name), "r"(at), "r"(args), "r"(hash)
 		: "memory");

@@ -12,17 +12,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <kprof/attach_abi.h>
+
 #include "base/units.h"
 #include "bpf/perf_link.h"
 #include "probes/find_file.h"
 #include "sys/clock.h"
 
-#define PLACE "kprof:event"
-#if defined(__x86_64__)
-#define ARGUMENTS "8@%rdi 8@%rsi 8@%rdx 8@%rcx 8@%r8"
-#else
-#define ARGUMENTS "8@x0 8@x1 8@x2 8@x3 8@x4"
-#endif
+#define PLACE KPROF_PLACE_PROVIDER ":" KPROF_PLACE_NAME
 /* Files with the library, of one unit: an attached place takes some 10 ms. */
 #define FILES_MAX 64u
 /* Files are read for so long at a time: users can make each take seconds, and others wait meanwhile. */
@@ -81,7 +78,7 @@ static void take_program(void *arg, const char *path, int pid)
 
 static int take_place(void *arg, const struct attach_place *place)
 {
-	if (strcmp(place->arguments, ARGUMENTS) != 0)
+	if (strcmp(place->arguments, KPROF_PLACE_ARGUMENTS(KPROF_PLACE_SIGN)) != 0)
 		return 0;
 	*(uint64_t *)arg = place->offset;
 	return 1;

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The third stage: events of programs that are linked with libkprof. All of them reach one place of the
- * library (src/client/probe.c) with five arguments, which are where a function's are: the addresses of
- * provider, name and values, the number of values, and the hash of the format.
+ * library (src/client/probe.c) with the five arguments of enum kprof_place_argument.
  */
 #include "probes/gen_state.h"
 
 #include <string.h>
 
-/* Registers of struct pt_regs: <asm/ptrace.h>, and probe_event() of libkprof. */
-#if defined(__x86_64__)
-static const int registers[] = { 112, 104, 96, 88, 72 }; /* di si dx cx r8 */
-#else
-static const int registers[] = { 0, 8, 16, 24, 32 };
-#endif
-enum { REGISTER_PROVIDER, REGISTER_NAME, REGISTER_VALUES, REGISTER_COUNT, REGISTER_HASH };
+#include <kprof/attach_abi.h>
+
+static const int registers[] = KPROF_PLACE_OFFSETS;
 
 /* To the end of the program unless there is this text, with its NUL, at the address in a register. */
 static void match_text(struct gen *gen, int reg, const char *text)
@@ -47,12 +42,12 @@ void gen_match_event(struct gen *gen)
 	struct code *code = gen->code;
 
 	if (gen->unit->has_format) {
-		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_6, registers[REGISTER_HASH]);
+		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_6, registers[KPROF_PLACE_HASH]);
 		code_mov_imm64(code, BPF_REG_2, gen->unit->format_hash);
 		code_jump_if(code, BPF_JNE, BPF_REG_1, BPF_REG_2, gen->emit->out);
 	}
-	match_text(gen, registers[REGISTER_NAME], gen->source->event);
-	match_text(gen, registers[REGISTER_PROVIDER], gen->source->provider);
+	match_text(gen, registers[KPROF_PLACE_EVENT_NAME], gen->source->event);
+	match_text(gen, registers[KPROF_PLACE_EVENT_PROVIDER], gen->source->provider);
 }
 
 /* One that the event does not have is 0. */
@@ -62,12 +57,12 @@ void gen_event_value(struct gen *gen, uint32_t index)
 	struct code *code = gen->code;
 	int has = code_label(code), done = code_label(code);
 
-	code_load(code, BPF_DW, BPF_REG_0, BPF_REG_6, registers[REGISTER_COUNT]);
+	code_load(code, BPF_DW, BPF_REG_0, BPF_REG_6, registers[KPROF_PLACE_COUNT]);
 	code_jump_if_imm(code, BPF_JGT, BPF_REG_0, (int32_t)index, has);
 	code_mov_imm(code, BPF_REG_0, 0);
 	code_jump(code, done);
 	code_place(code, has);
-	code_load(code, BPF_DW, BPF_REG_0, BPF_REG_6, registers[REGISTER_VALUES]);
+	code_load(code, BPF_DW, BPF_REG_0, BPF_REG_6, registers[KPROF_PLACE_VALUES]);
 	code_alu_imm(code, BPF_ADD, BPF_REG_0, (int32_t)index * 8);
 	gen_read(gen, &word, true, NULL);
 	code_place(code, done);
