@@ -446,6 +446,7 @@ void attached_count(const struct attached *attached, struct attached_counts *sum
 			continue;
 		sums->missed += counts.missed;
 		sums->run_ns += counts.run_ns;
+		sums->runs_measured += counts.run_count;
 		if (!counts.knows_missed)
 			unknown = attached->programs->len;
 	}

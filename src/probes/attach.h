@@ -87,7 +87,7 @@ struct attached {
 /* Sums over programs. */
 struct attached_counts {
 	uint64_t missed; /* runs that the kernel left out */
-	uint64_t run_ns; /* 0 unless the kernel's statistics are on */
+	uint64_t run_ns, runs_measured; /* while the kernel measured: program_measure() */
 	uint32_t known, unknown; /* programs of which `missed` is known, and others */
 };
 

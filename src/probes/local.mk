@@ -22,7 +22,7 @@ libprobes_a_SOURCES = \
 	%D%/probe.c \
 	%D%/probe.h \
 	%D%/probes.c \
-	%D%/probes_print.c %D%/probes_state.h \
+	%D%/probes_measure.c %D%/probes_print.c %D%/probes_state.h \
 	%D%/probes.h \
 	%D%/stepped.c \
 	%D%/stepped.h \

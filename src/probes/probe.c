@@ -521,6 +521,7 @@ void probe_count(struct probe *probe, struct probe_counts *counts)
 	pthread_mutex_unlock(&probe->lock);
 	counts->missed = sum.missed;
 	counts->run_ns = sum.run_ns;
+	counts->runs_measured = sum.runs_measured;
 	counts->knows_missed = sum.known || !sum.unknown;
 	counts->knows_all_missed = !sum.unknown;
 	store_counts(probe->store, &sums);

@@ -117,7 +117,7 @@ void probe_print(struct probe *probe, const struct value_names *names, const str
 void probe_add_metrics(struct probe *probe, const struct value_names *names, struct map_metrics *metrics);
 
 struct probe_counts {
-	uint64_t events, missed, filtered, keys_dropped, lost, keys, run_ns;
+	uint64_t events, missed, filtered, keys_dropped, lost, keys, run_ns, runs_measured;
 	/* whether the kernel counts what it leaves out for any program of it, and for all */
 	bool knows_missed, knows_all_missed;
 };

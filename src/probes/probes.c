@@ -36,6 +36,7 @@ struct probes *probes_create(const struct probes_options *options)
 
 	probes->options = *options;
 	probes->bell = bell_open();
+	probes->measuring = -1;
 	pthread_mutex_init(&probes->changing, NULL);
 	pthread_mutex_init(&probes->lock, NULL);
 	probes->entries = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -345,6 +346,12 @@ static int expire_targets(struct probes *probes)
 	return -1;
 }
 
+/* The earlier one of two times; -1 is never. */
+static int earlier(int ms, int other_ms)
+{
+	return ms < 0 || (other_ms >= 0 && other_ms < ms) ? other_ms : ms;
+}
+
 static void *run_thread(void *arg)
 {
 	struct probes *probes = arg;
@@ -365,10 +372,10 @@ static void *run_thread(void *arg)
 		again = destroy_removed(probes);
 		pthread_mutex_lock(&probes->changing);
 		give_back(probes);
-		timeout_ms = expire_targets(probes);
+		timeout_ms = earlier(expire_targets(probes), probes_expire_measuring(probes));
 		again |= atomic_read_relaxed(&probes->look);
-		if (again && (timeout_ms < 0 || timeout_ms > AGAIN_MS))
-			timeout_ms = AGAIN_MS;
+		if (again)
+			timeout_ms = earlier(timeout_ms, AGAIN_MS);
 		/* prepare() rings the bell when there is one again */
 		fds[1].fd = probes->queue ? queue_fd(probes->queue) : -1;
 		pthread_mutex_unlock(&probes->changing);
@@ -439,6 +446,8 @@ void probes_destroy(struct probes *probes)
 	targets_close(probes->targets);
 	g_hash_table_unref(probes->entries);
 	g_ptr_array_unref(probes->removed);
+	if (probes->measuring >= 0)
+		close(probes->measuring);
 	if (probes->bell >= 0)
 		close(probes->bell);
 	pthread_mutex_destroy(&probes->changing);

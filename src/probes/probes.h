@@ -23,6 +23,8 @@ struct probes;
 #define PROBES_MAX 256u	      /* programs */
 #define PROBES_PLACES_MAX 4096u /* that they attach to, together */
 #define PROBES_NAME_MAX 64u
+/* What programs take is measured for so long behind the last probes_measure(). */
+#define PROBES_MEASURED_S 60u
 /* The maps of all programs may have this part of memory. */
 #define PROBES_MEMORY_PART 32u
 
@@ -69,7 +71,12 @@ int probes_print(struct probes *probes, const char *name, const struct value_nam
 /* Adds the maps of all programs. */
 void probes_add_metrics(struct probes *probes, const struct value_names *names, struct openmetrics *metrics);
 
-/* probes.NAME.{state,events,missed,filtered,keys,keys_dropped,run_ns} */
+/*
+ * From now on the kernel measures what programs take, if there are some, which takes some ms; until this was
+ * not called for PROBES_MEASURED_S. Any thread.
+ */
+void probes_measure(struct probes *probes);
+/* probes.NAME.{state,events,missed,filtered,keys,keys_dropped,run_ns,runs_measured} */
 void probes_print_stats(struct probes *probes, struct stats *stats);
 
 #endif

@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "probes/probes_state.h"
-#include "sys/proc.h"
 
 int probes_print(struct probes *probes, const char *name, const struct value_names *names,
 	const struct answer_pieces *pieces, GString *out)
@@ -32,10 +31,11 @@ static void print_one(void *arg, const char *name, struct probe *probe)
 	stats_u64(stats, counts.filtered, "probes.%s.filtered", name);
 	stats_u64(stats, counts.keys, "probes.%s.keys", name);
 	stats_u64(stats, counts.keys_dropped, "probes.%s.keys_dropped", name);
-	if (counts.run_ns || proc_measures_programs(NULL))
+	if (counts.runs_measured)
 		stats_u64(stats, counts.run_ns, "probes.%s.run_ns", name);
 	else
 		stats_text(stats, "not counted", "probes.%s.run_ns", name);
+	stats_u64(stats, counts.runs_measured, "probes.%s.runs_measured", name);
 }
 
 /* Calls with each program, in the order of their names. */

@@ -34,10 +34,15 @@ struct probes {
 	GPtrArray *removed;		    /* l: struct entry, to be destroyed */
 	bool closing;			    /* l */
 	_Atomic bool look;		    /* programs have come */
+	int measuring;			    /* l: the kernel measures while it is open; -1 */
+	uint64_t measuring_until_ns;	    /* l */
 };
 
 /* One that is not destroyed until it is put back; NULL if there is none. */
 struct entry *probes_get(struct probes *probes, const char *name);
 void probes_put(struct probes *probes, struct entry *entry);
+
+/* probes_measure.c: kp-probes ends it in time. Returns the ms until there is something to end; -1: never. */
+int probes_expire_measuring(struct probes *probes);
 
 #endif

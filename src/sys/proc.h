@@ -141,8 +141,6 @@ int proc_kernel_identity(const char *proc, const char *sys, struct proc_kernel *
 int proc_kernel_symbols(
 	const char *proc, void (*symbol)(void *arg, uint64_t address, const char *name), void *arg);
 
-/* Whether the kernel measures the time of BPF programs (kernel.bpf_stats_enabled). Reads one small file. */
-bool proc_measures_programs(const char *proc);
 
 struct proc_module {
 	const char *name; /* without brackets */

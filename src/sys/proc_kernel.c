@@ -183,18 +183,3 @@ int proc_modules(const char *proc, const char *sys,
 	close(fd);
 	return ret;
 }
-
-bool proc_measures_programs(const char *proc)
-{
-	char path[PATH_MAX], digit = '0';
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/sys/kernel/bpf_stats_enabled", proc ? proc : "/proc");
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	if (read(fd, &digit, sizeof(digit)) != sizeof(digit))
-		digit = '0';
-	close(fd);
-	return digit != '0';
-}

@@ -728,16 +728,6 @@ static void test_names_of_users_are_those_of_the_file(void **state)
 	assert_false(users_name("/no/such/file", 0, name, sizeof(name)));
 }
 
-static void test_measuring_of_programs_is_known(void **state)
-{
-	(void)state;
-	assert_false(proc_measures_programs(root));
-	put("sys/kernel/bpf_stats_enabled", "0\n");
-	assert_false(proc_measures_programs(root));
-	put("sys/kernel/bpf_stats_enabled", "1\n");
-	assert_true(proc_measures_programs(root));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -762,7 +752,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_modules_are_listed, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(test_names_of_users_are_those_of_the_file,
 						make_root, remove_root),
-		cmocka_unit_test_setup_teardown(test_measuring_of_programs_is_known, make_root, remove_root),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
