@@ -147,8 +147,11 @@ static int find_functions(void *arg, const struct attach_file *file, int *fd, st
 	return ret;
 }
 
-/* A copy, if the file is one of a FUSE file system. One thread at a time: it does what programs ask for. */
-static int open_file(void *arg, const char *path)
+/*
+ * A copy that a helper makes: to open a file of FUSE, or to read one of /proc, may take as long as another
+ * process likes. One thread at a time: it does what programs ask for.
+ */
+static int open_file(void *arg, const char *path, size_t bytes)
 {
 	static const struct helpers_options plain;
 	const struct proto_wait wait = { .cancel_fd = -1 };
@@ -159,7 +162,8 @@ static int open_file(void *arg, const char *path)
 	if (!session->probe_files)
 		session->probe_files = helpers_create(&plain);
 	proto_init(message, PROTO_OPEN_PATH);
-	message->head.flags = PROTO_ANY_MOUNT;
+	message->head.flags = PROTO_ANY_MOUNT | PROTO_HEAD;
+	message->end = bytes;
 	ret = proto_set_path(message, path);
 	return ret ? ret : helpers_open(session->probe_files, message, &wait);
 }

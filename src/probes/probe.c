@@ -450,7 +450,8 @@ static void take_text(const struct probe *probe, const struct output *output, co
 /* cat(path) */
 static void read_file(const struct probe *probe, const char *path, GString *text)
 {
-	int fd = probe->hooks->open_file ? probe->hooks->open_file(probe->hooks->arg, path) : -EOPNOTSUPP;
+	int fd = probe->hooks->open_file ? probe->hooks->open_file(probe->hooks->arg, path, CAT_BYTES_MAX) :
+		-EOPNOTSUPP;
 	ssize_t got;
 
 	if (fd < 0) {

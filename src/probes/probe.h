@@ -44,10 +44,11 @@ struct probe_hooks {
 	/* asks for a snapshot of the session, which is taken later; NULL: that is not possible here */
 	void (*snapshot)(void *arg, const char *label, const char *name);
 	/*
-	 * A regular file that cat() names, from its beginning; or -errno. It may be a user's, and its file
-	 * system may never answer: blocks for some 200 ms at most. NULL: files are not read here.
+	 * The first bytes of a regular file that cat() names, as a file in memory, from its beginning; or
+	 * -errno. What answers reads of the file may never do so: blocks for some 200 ms at most. NULL:
+	 * files are not read here.
 	 */
-	int (*open_file)(void *arg, const char *path);
+	int (*open_file)(void *arg, const char *path, size_t bytes);
 	/* a sentence for kperr and the log, about a program that goes on */
 	void (*note)(void *arg, const char *name, const char *text);
 };

@@ -79,6 +79,11 @@ enum proto_type {
  * has a copy. Without the flag such a file is -EXDEV.
  */
 #define PROTO_ANY_MOUNT (1u << 1)
+/*
+ * flag of OPEN_*, with PROTO_ANY_MOUNT: the reply has a copy of the first `end` bytes, of any file: to read
+ * one of /proc may hang too
+ */
+#define PROTO_HEAD (1u << 2)
 
 /* flags of FUNCTIONS; without any: functions */
 #define PROTO_STATIC_PROBES (1u << 0) /* those of <sys/sdt.h>; the pattern is of PROVIDER:NAME */

@@ -24,7 +24,7 @@
 
 /* The mount table is read again after this time. */
 #define MOUNTS_NS NSEC_PER_SEC
-/* Limit for a file on a file system that a user may serve. */
+/* Limit for a whole file on a file system that a user may serve. */
 #define COPIED_MAX (64 * MIB)
 
 struct opener {
@@ -121,31 +121,42 @@ static int serve_request(
 
 /* ---- files of others' file systems ----------------------------------------------------------- */
 
-static int copy(int from, int to)
+/*
+ * Up to `most` bytes; a longer file is -EFBIG, unless its head is wanted, which may be less than that if more
+ * can't be read now.
+ */
+static int copy(int from, int to, uint64_t most, bool is_head)
 {
 	char bytes[64 * KIB];
-	uint64_t left = COPIED_MAX;
+	uint64_t left = most;
 	ssize_t n;
 
 	while ((n = read(from, bytes, sizeof(bytes))) > 0) {
-		if ((uint64_t)n > left)
+		if ((uint64_t)n > left && !is_head)
 			return -EFBIG;
-		left -= (uint64_t)n;
+		if ((uint64_t)n > left)
+			n = (ssize_t)left;
 		if (write(to, bytes, (size_t)n) != n)
 			return -EIO;
+		left -= (uint64_t)n;
+		if (is_head && !left)
+			break;
 	}
-	return n < 0 || lseek(to, 0, SEEK_SET) < 0 ? -errno : 0;
+	if (n < 0 && !(is_head && errno == EAGAIN && left < most))
+		return -errno;
+	return lseek(to, 0, SEEK_SET) < 0 ? -errno : 0;
 }
 
-/* The client must not wait for the file's server, so it gets a copy. */
-static int copy_opened(const struct opener *opener, int opened)
+/* The client must not wait for what answers reads of the file, so it gets a copy. */
+static int copy_opened(const struct opener *opener, const struct proto_message *request, int opened)
 {
+	const bool is_head = request->head.flags & PROTO_HEAD;
 	int to, ret;
 
-	if (procfile_is_trusted(&opener->mounts, opened))
+	if (!is_head && procfile_is_trusted(&opener->mounts, opened))
 		return opened;
 	to = memfile_create("kprof-file");
-	ret = to < 0 ? to : copy(opened, to);
+	ret = to < 0 ? to : copy(opened, to, is_head ? request->end : COPIED_MAX, is_head);
 	close(opened);
 	if (!ret)
 		return to;
@@ -193,7 +204,7 @@ static int serve(struct opener *opener, int fd)
 		if (opened >= 0 && request->head.flags & PROTO_IDENTIFY)
 			identify(opened, &reply->id);
 		if (opened >= 0 && request->head.flags & PROTO_ANY_MOUNT)
-			opened = copy_opened(opener, opened);
+			opened = copy_opened(opener, request, opened);
 		if (opened < 0)
 			reply->head.error = opened;
 		ret = proto_send(fd, reply, opened, NULL);

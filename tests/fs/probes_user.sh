@@ -61,6 +61,12 @@ put probes/args 'tracepoint:syscalls:sys_enter_execve { join(args.argv); }'
 check "join" grep -q 'probe:args: /bin/true one two$' "$MNT/kptrace"
 put probes/file 'BEGIN { cat("/proc/sys/kernel/ostype"); }'
 wait_for grep -q 'probe:file: Linux$' "$MNT/kptrace"
+# a file of the server itself is read or given up, and others are set meanwhile
+put probes/own "BEGIN { cat(\"$MNT/probes/file\"); }"
+put probes/other 'BEGIN { printf("another\n"); }'
+wait_for grep -q 'probe:other: another$' "$MNT/kptrace"
+wait_for grep -q 'probe:own: ' "$MNT/kptrace"
+rm "$MNT"/probes/{own,other}
 fails_with "No such file" put probes/none "uprobe:$PROGRAM:no_such_function { @ = count(); }"
 check "the reason" grep -q "has no function 'no_such_function'" "$MNT/kperr"
 fails_with "No such file" put probes/none "uprobe:/no/such/file:main { @ = count(); }"

@@ -84,6 +84,17 @@ rm "$MNT/probes/cat"
 other_works
 end_silent
 
+# a file of /proc that can't be read is given up too
+hold
+put probes/cat "BEGIN { cat(\"/proc/$HOLDER/maps\"); }"
+other_works
+is_given_up() {
+	grep -q "'/proc/$HOLDER/maps' can't be read" "$MNT/kptrace"
+}
+WAIT=20 wait_for is_given_up
+rm "$MNT/probes/cat"
+release
+
 # ---- processes that are held
 put probes/before "uprobe:$WORK/holder:main { @ = count(); }" || fail "without it: $(said)"
 put probes/ends "uprobe:$WORK/holder:main { @ = count(); }
