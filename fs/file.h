@@ -97,7 +97,8 @@ int file_kernel_info_make(struct session *session, const struct dirtab_row *row,
 /* file_probes.c: probes/ */
 struct file_probes_options {
 	uint64_t memory_bytes;	     /* of the machine */
-	_Atomic uint32_t *serials;   /* of the programs of all sessions */
+	_Atomic uint32_t *serials;   /* of the programs of all sessions, */
+	struct file_links *links;    /* and their links in files */
 	/* mount options: */
 	uint32_t keys, string_bytes; /* 0: the defaults */
 	uint32_t pid;		     /* 0: all */

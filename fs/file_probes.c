@@ -279,6 +279,7 @@ struct probes *file_probes_create(struct session *session, const struct file_pro
 		},
 		.memory_bytes = options->memory_bytes,
 		.serials = options->serials,
+		.links = options->links,
 		.keys = options->keys,
 		.string_bytes = options->string_bytes,
 		.pid = options->pid,

@@ -12,6 +12,7 @@
  *	  server_run_wait
  *	  server_run_destroy
  *	  viewproc_main		viewmaker.c: instead of all this, in the process that makes views
+ *	  file_links_main	file_links_process.c: the same, in the process that attaches to files
  *
  *	A request of the kernel goes
  *	  fuse_ops.c		FUSE: dispatch; reply.c, open_reply.c, entry_reply.c answer
@@ -50,6 +51,7 @@
 #include "base/reserve.h"
 #include "base/stdfds.h"
 #include "base/units.h"
+#include "bpf/file_links.h"
 #include "fs/ctl_words.h"
 #include "fs/tree.h"
 #include "fs/options.h"
@@ -297,6 +299,8 @@ int main(int argc, char **argv)
 		bound_memory();
 		return viewproc_main(argv);
 	}
+	if (file_links_is_asked(argc, argv))
+		return file_links_main();
 	/* for completions/: not in the help */
 	if (argc > 1 && strcmp(argv[1], "--complete") == 0)
 		return print_completions(argc - 2, argv + 2);

@@ -63,6 +63,7 @@ struct server {
 	_Atomic uint32_t probe_serials;	   /* a: the last number of a program of probes/ */
 	uint32_t probe_keys, probe_strlen, probe_pid; /* i: mount options; 0: not given */
 	bool probe_json;		   /* i: the same */
+	struct file_links *file_links;	   /* i: of the programs of all sessions */
 	struct exact *exact;		   /* i: the measured times behind mpstat */
 	struct trace *trace;		   /* i */
 	struct catalog *catalog;	   /* i */

@@ -28,6 +28,7 @@
 #include "base/bell.h"
 #include "base/trim.h"
 #include "base/units.h"
+#include "bpf/file_links.h"
 #include "fs/cpus.h"
 #include "fs/file.h"
 #include "fs/kperr.h"
@@ -146,6 +147,12 @@ static void on_file(void *arg)
 	bell_ring(server->bell);
 }
 
+/* In the thread kp-links: the links of programs in files are gone. */
+static void on_links_lost(void *arg)
+{
+	on_file(arg);
+}
+
 static void look_at_programs(struct server *server)
 {
 	g_autoptr(GPtrArray) all = g_ptr_array_new();
@@ -174,6 +181,7 @@ static struct probes *create_probes(struct session *session)
 	options.string_bytes = session->server->probe_strlen;
 	options.pid = session->server->probe_pid;
 	options.as_json = session->server->probe_json;
+	options.links = session->server->file_links;
 	return file_probes_create(session, &options);
 }
 
@@ -342,6 +350,7 @@ int server_run_create(struct server *server, const struct options *options, stru
 	server->exact = exact_create(options->mpstat, options->mpstat_hold_s);
 	server->budget = profiler_budget_create();
 	server->userwatch = userwatch_create();
+	server->file_links = file_links_create(on_links_lost, server);
 	ret = create_signals(server, err);
 	if (!ret && options->state)
 		ret = disk_open(options->state, &server->disk, err);
@@ -577,6 +586,17 @@ static void close_fd(int fd)
 		close(fd);
 }
 
+/* When the mount has ended: processes that a file of it has kept waiting go on. */
+static void end_file_links(struct server *server)
+{
+	int process;
+
+	file_links_destroy(server->file_links, &process);
+	if (process)
+		log_notice(&server->log, "process %d (kp-links) detaches programs from files later: the "
+			"kernel would wait for a process that keeps its memory map locked", process);
+}
+
 void server_run_destroy(struct server *server)
 {
 	/* first, so that the next server can bind the socket */
@@ -609,6 +629,7 @@ void server_run_destroy(struct server *server)
 	nodes_destroy(server->nodes);
 	sessions_destroy(server->sessions);
 	session_destroy(server->session_at_top);
+	end_file_links(server);
 	capture_pool_unref(server->memory);
 	disk_close(server->disk);
 	userwatch_destroy(server->userwatch);

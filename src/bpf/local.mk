@@ -6,6 +6,10 @@ libkpbpf_a_SOURCES = \
 	%D%/emit.c \
 	%D%/emit.h \
 	%D%/emit_stack.c \
+	%D%/file_links.c \
+	%D%/file_links.h \
+	%D%/file_links_process.c \
+	%D%/file_links_wire.h \
 	%D%/function_way.c \
 	%D%/function_way.h \
 	%D%/machine.c \

@@ -431,6 +431,8 @@ int attach_unit(const struct attach_machine *machine, struct gen_env *env, const
 	attach_one *one = attach_kinds[unit->kind];
 
 	attached->probes = unit->target_count;
+	attached->file_links = machine->links;
+	attached->group = machine->group;
 	return one == attach_tracepoints || one == attach_kprobes || one == attach_events ?
 		one(&attaching) : attach_each(&attaching, one);
 }

@@ -67,13 +67,22 @@ struct attach_machine {
 	const struct targets *targets;
 	const struct types *types;
 	const struct attach_hooks *hooks;
+	struct file_links *links; /* NULL: nothing is attached in files */
+	uint64_t group;		  /* what the caller detaches these by */
 };
 
 /* Descriptors; -1 where one is not used. */
 struct attached {
 	GArray *programs, *links, *maps;
+	struct file_links *file_links; /* i: has the links in files, */
+	uint64_t group;		       /* i: in this group */
+	uint32_t in_files;	       /* how many */
 	GPtrArray *events; /* of programs, PROVIDER:NAME: that are wanted, as the hooks know */
-	GHashTable *files; /* of programs: path and mount namespace, device and number; NULL without events */
+	/*
+	 * of programs: path and mount namespace; device and number, with how many programs are attached
+	 * there. NULL without events
+	 */
+	GHashTable *files;
 	const struct attach_hooks *hooks; /* NULL without events */
 	bool has_more; /* files of programs were left for attach_new_files(), */
 	bool is_full;  /* or are left out, and this was said */
@@ -92,7 +101,7 @@ struct attached_counts {
 };
 
 void attached_init(struct attached *attached);
-/* Detaches and closes everything. */
+/* Closes everything, which detaches all but the links in files. */
 void attached_fini(struct attached *attached);
 
 /*

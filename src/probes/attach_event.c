@@ -15,7 +15,7 @@
 #include <kprof/attach_abi.h>
 
 #include "base/units.h"
-#include "bpf/perf_link.h"
+#include "bpf/file_links.h"
 #include "probes/find_file.h"
 #include "sys/clock.h"
 
@@ -84,34 +84,44 @@ static int take_place(void *arg, const struct attach_place *place)
 	return 1;
 }
 
+/* Those programs of the unit that are not attached to the file yet; -EBUSY: to the rest of them later. */
+static int attach_programs(struct attached *attached, int file, uint64_t offset, struct err *err)
+{
+	const struct file_links_place place = { .file = file, .offset = offset, .pid = -1 };
+	struct stat st;
+	char *key;
+	guint next;
+	int ret = 0;
+
+	if (fstat(file, &st))
+		return -errno;
+	key = g_strdup_printf("%llu %llu", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
+	for (next = GPOINTER_TO_UINT(g_hash_table_lookup(attached->files, key));
+		next < attached->programs->len && !ret; next++) {
+		ret = file_links_attach(attached->file_links, attached->group,
+			g_array_index(attached->programs, int, next), &place, err);
+		attached->in_files += !ret;
+	}
+	/* one that failed for another reason fails again */
+	g_hash_table_insert(attached->files, key, GUINT_TO_POINTER(ret == -EBUSY ? next - 1 :
+		attached->programs->len));
+	return ret;
+}
+
 /* All programs of the unit at the place of a file. */
 static int attach_file(struct attached *attached, const char *path, int pid, struct err *err)
 {
 	uint64_t offset = 0;
 	const struct attach_file file = { .path = path, .pattern = PLACE, .wanted = ATTACH_STATIC_PROBES,
 		.pid = pid, .each = take_place, .arg = &offset };
-	g_autofree char *opened = NULL, *key = NULL;
-	int fd = -1, link, ret = attached->hooks->functions(attached->hooks->arg, &file, &fd, err);
-	struct stat st;
+	int fd = -1, ret = attached->hooks->functions(attached->hooks->arg, &file, &fd, err);
 
-	if (ret >= 0 && (!offset || fstat(fd, &st)))
+	if (ret >= 0 && !offset)
 		ret = err_set(err, ENOENT, "'%s' has no libkprof whose events can be probed", path);
-	if (ret < 0) {
-		if (fd >= 0)
-			close(fd);
-		return ret;
-	}
-	opened = g_strdup_printf("/proc/self/fd/%d", fd);
-	key = g_strdup_printf("%llu %llu", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
-	ret = 0;
-	if (g_hash_table_add(attached->files, g_steal_pointer(&key)))
-		for (guint i = 0; i < attached->programs->len && !ret; i++) {
-			ret = perf_link_uprobe(g_array_index(attached->programs, int, i), opened, offset, 0,
-				false, -1, &link, err);
-			if (!ret)
-				g_array_append_val(attached->links, link);
-		}
-	close(fd);
+	else if (ret >= 0)
+		ret = attach_programs(attached, fd, offset, err);
+	if (fd >= 0)
+		close(fd);
 	return ret;
 }
 
@@ -137,8 +147,9 @@ static int attach_found(struct attached *attached, const GPtrArray *all, struct 
 			continue;
 		if (g_hash_table_size(attached->files) >= 2 * FILES_MAX)
 			return refuse_more(attached, err);
-		g_hash_table_add(attached->files, g_strdup(found->key));
-		(void)attach_file(attached, found->path, found->pid, err);
+		if (attach_file(attached, found->path, found->pid, err) == -EBUSY)
+			return -EAGAIN;
+		g_hash_table_insert(attached->files, g_strdup(found->key), NULL);
 	}
 	return i < all->len ? -EAGAIN : 0;
 }
@@ -149,11 +160,12 @@ int attach_new_files(struct attached *attached, struct err *err)
 	struct looking looking = { attached, found };
 	int ret;
 
-	if (!attached->hooks || !attached->hooks->programs || !attached->hooks->functions)
+	if (!attached->hooks || !attached->hooks->programs || !attached->hooks->functions ||
+		!attached->file_links)
 		return 0;
 	attached->hooks->programs(attached->hooks->arg, take_program, &looking);
 	/* the sentence comes once */
-	if (found->len && attach_check_held(attached->has_more ? NULL : err))
+	if (found->len && file_links_check(attached->file_links, attached->has_more ? NULL : err))
 		ret = -EAGAIN;
 	else
 		ret = attach_found(attached, found, err);
@@ -187,7 +199,7 @@ int attach_events(struct attaching *attaching)
 	struct err why = { "" };
 	int ret;
 
-	if (!hooks || !hooks->want_event || !hooks->functions)
+	if (!hooks || !hooks->want_event || !hooks->functions || !attached->file_links)
 		return err_set(attaching->err, EOPNOTSUPP, "events of programs are not known here");
 	ret = load_all(attaching);
 	if (ret)
@@ -196,8 +208,8 @@ int attach_events(struct attaching *attaching)
 	attached->files = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	attached->events = g_ptr_array_new_with_free_func(g_free);
 	/* the installed library, which is what most programs to come have */
-	if (library && !attach_check_held(&why))
-		attach_file(attached, library, 0, &why);
+	if (library && !file_links_check(attached->file_links, &why))
+		(void)attach_file(attached, library, 0, &why);
 	why.text[0] = '\0';
 	(void)attach_new_files(attached, &why);
 	if (why.text[0])

@@ -7,10 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bpf/perf_link.h"
+#include "bpf/file_links.h"
 #include "probes/find_file.h"
 #include "probes/stepped.h"
-#include "sys/held.h"
 #include "sys/proc.h"
 
 /* Functions of a file that a pattern matches: 5 to 10 s until they are attached. */
@@ -82,7 +81,7 @@ static int find_places(struct file_places *places, int *fd)
 	const struct attach_place plain = { .name = "", .arguments = "" };
 	int ret;
 
-	if (!hooks || !hooks->functions)
+	if (!hooks || !hooks->functions || !attaching->attached->file_links)
 		return no_hook(attaching->err);
 	ret = hooks->functions(hooks->arg, &file, fd, attaching->err);
 	if (!ret && !is_named)
@@ -124,20 +123,6 @@ static int find_symbol(void *arg, const char *name, uint64_t *address, struct er
 
 /* ---- attaching --------------------------------------------------------------------------------- */
 
-int attach_check_held(struct err *err)
-{
-	pid_t pid;
-	int ret = held_find(&pid);
-
-	if (ret)
-		return err_set(err, -ret, "whether a process would keep the kernel waiting is not known: %s",
-			g_strerror(-ret));
-	if (pid)
-		return err_set(err, EBUSY, "process %d keeps its memory map locked: to attach to a file the "
-			"kernel would wait for it, and all that fork on this machine with it", (int)pid);
-	return 0;
-}
-
 /* Whether a program that was made for a place does for another one. */
 static bool does_for(const struct gen_env *env, const struct attach_place *made,
 	const struct attach_place *place)
@@ -159,11 +144,12 @@ static int attach_places(struct file_places *places, int file)
 {
 	const struct program_spec spec = { .name = "kp_probe", .type = BPF_PROG_TYPE_KPROBE };
 	struct attaching *attaching = places->attaching;
-	const int pid = attaching->target->probe->pid ? attaching->target->probe->pid : -1;
+	struct file_links_place at = { .file = file, .at_return = attaching->unit->kind == PROBE_URETPROBE,
+		.pid = attaching->target->probe->pid ? attaching->target->probe->pid : -1 };
+	struct attached *attached = attaching->attached;
 	struct gen_source source = attach_source(attaching, GEN_REGISTERS);
-	g_autofree char *opened = g_strdup_printf("/proc/self/fd/%d", file);
 	const struct attach_place *made = NULL;
-	int link, program = -1, ret = 0;
+	int program = -1, ret = 0;
 
 	for (guint i = 0; i < places->found->len && !ret; i++) {
 		const struct attach_place *place = &g_array_index(places->found, struct attach_place, i);
@@ -174,13 +160,15 @@ static int attach_places(struct file_places *places, int file)
 			source.address = place->address;
 			ret = attach_load(attaching, &source, &spec, &program);
 		}
+		at.offset = place->offset;
+		at.counter = place->counter;
 		if (!ret)
-			ret = perf_link_uprobe(program, opened, place->offset, place->counter,
-				attaching->unit->kind == PROBE_URETPROBE, pid, &link, attaching->err);
+			ret = file_links_attach(attached->file_links, attached->group, program, &at,
+				attaching->err);
 		if (ret)
 			break;
-		attach_keep_link(attaching, link);
-		attaching->attached->stepped += is_stepped(file, place->offset);
+		attached->in_files++;
+		attached->stepped += is_stepped(file, place->offset);
 	}
 	return ret;
 }
@@ -204,12 +192,8 @@ static int attach_in(struct attaching *attaching, const char *path)
 	env->symbol_arg = &places;
 	env->used_arguments = env->used_address = false;
 	ret = find_places(&places, &file);
-	if (!ret && !attaching->files_are_free)
-		ret = attach_check_held(attaching->err);
-	if (!ret) {
-		attaching->files_are_free = true;
+	if (!ret)
 		ret = attach_places(&places, file);
-	}
 	env->symbol = NULL;
 	if (file >= 0)
 		close(file);

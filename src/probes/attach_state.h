@@ -16,7 +16,6 @@ struct attaching {
 	struct attached *attached;
 	struct err *err;
 	guint outputs; /* of the table before this unit: all its programs have the same */
-	bool files_are_free; /* attach_check_held() has found no process that is held */
 };
 
 /* Makes and loads a program, which is the unit's. */
@@ -47,7 +46,5 @@ int attach_events(struct attaching *attaching);
 void attach_forget_events(struct attached *attached);
 /* attach_file.c: functions and static probes of programs and libraries */
 int attach_in_file(struct attaching *attaching);
-/* -EBUSY if a process is held (sys/held.h): the kernel would wait for it, and each fork for the kernel. */
-int attach_check_held(struct err *err);
 
 #endif

@@ -344,7 +344,7 @@ static void begin_program(struct gen *gen, int scratch)
 	if (context != GEN_NOTHING) {
 		code_map_value(code, BPF_REG_1, gen->env->control, offsetof(struct gen_control, running));
 		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_1, 0);
-		code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, gen->emit->out);
+		code_jump_if_imm(code, BPF_JNE, BPF_REG_1, (int32_t)gen->env->serial, gen->emit->out);
 	}
 	if (leaves_out_own(gen))
 		leave_out_own(gen);

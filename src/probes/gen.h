@@ -22,7 +22,11 @@
 
 /* What all programs of one text share with the server; each is a value of an array map. */
 struct gen_control {
-	uint64_t running; /* nothing is done while it is 0; exit() clears it */
+	/*
+	 * The serial number of the programs that do something, gen_env.serial, as an int32_t; 0: none. exit()
+	 * clears it. Programs that were turned off may be attached for a while beside those that are on.
+	 */
+	uint64_t running;
 	uint64_t start_ns; /* CLOCK_MONOTONIC, of `elapsed` */
 };
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "bpf/file_links.h"
 #include "probes/answer.h"
 #include "probes/check.h"
 #include "probes/output.h"
@@ -33,10 +34,10 @@ struct probe {
 	struct store *store;		   /* i: what it holds changes by itself */
 	int actions;			   /* i */
 	_Atomic uint32_t *serials;	   /* i */
+	struct file_links *links;	   /* i: NULL without any */
 	uint32_t serial;		   /* t */
 	struct outputs *outputs;	   /* l, written by t: of the last time that it was attached */
 	bool begun;			   /* t: BEGIN was run */
-	bool has_exited;		   /* t: exit() was called, and it is still attached to files */
 	pthread_mutex_t lock;		   /* a leaf */
 	struct attached *attached;	   /* l: by unit; NULL while it is off */
 	struct attached_counts former;	   /* l: of programs that were detached */
@@ -81,13 +82,18 @@ static struct value_names names_of(const struct naming *naming, const struct out
 
 /* ---- attaching --------------------------------------------------------------------------------- */
 
-static void free_attached(const struct probe *probe, struct attached *attached)
+static void free_attached(const struct probe *probe, struct attached *attached, uint32_t serial)
 {
+	const struct file_links_size size = { .bytes = store_bytes(probe->store),
+		.ready_bytes = store_ready_bytes(probe->store) };
+
 	if (!attached)
 		return;
 	for (uint32_t i = 0; i < probe->ast->unit_count; i++)
 		attached_fini(&attached[i]);
 	g_free(attached);
+	if (probe->links)
+		file_links_detach(probe->links, serial, &size);
 	if (probe->ast->takes_samples && probe->hooks->end_samples)
 		probe->hooks->end_samples(probe->hooks->arg, probe->label);
 }
@@ -115,10 +121,11 @@ static void end_outputs(struct probe *probe)
 
 static int attach(struct probe *probe, const struct targets *targets, struct err *err)
 {
+	const uint32_t serial = atomic_add_relaxed(probe->serials, 1) + 1;
 	const struct attach_machine machine = { .targets = targets, .types = targets_types(targets, NULL),
-		.hooks = &probe->hooks->attach };
+		.hooks = &probe->hooks->attach, .links = probe->links, .group = serial };
 	struct gen_env env = { .machine = probe->machine, .types = machine.types, .actions = probe->actions,
-		.serial = atomic_add_relaxed(probe->serials, 1) + 1, .pid = probe->pid };
+		.serial = serial, .pid = probe->pid };
 	struct attached *attached;
 	struct outputs *outputs;
 	uint32_t places = 0;
@@ -141,7 +148,7 @@ static int attach(struct probe *probe, const struct targets *targets, struct err
 				probe->places_most);
 	}
 	if (ret) {
-		free_attached(probe, attached);
+		free_attached(probe, attached, serial);
 		outputs_put(outputs);
 		return ret;
 	}
@@ -167,7 +174,7 @@ static void detach(struct probe *probe)
 	for (uint32_t i = 0; attached && i < probe->ast->unit_count; i++)
 		attached_count(&attached[i], &probe->former);
 	pthread_mutex_unlock(&probe->lock);
-	free_attached(probe, attached);
+	free_attached(probe, attached, probe->serial);
 }
 
 static uint32_t count_places(const struct ast *ast)
@@ -250,6 +257,7 @@ int probe_create(const struct probe_options *options, struct ast *ast, const cha
 	made->machine = options->machine;
 	made->actions = options->actions;
 	made->serials = options->serials;
+	made->links = options->links;
 	made->pid = options->pid;
 	made->as_json = options->as_json;
 	made->name = g_strdup(options->name);
@@ -297,7 +305,7 @@ static void run_units(struct probe *probe, enum ast_probe_kind kind)
 
 void probe_run(struct probe *probe)
 {
-	store_run(probe->store, clock_monotonic_ns());
+	store_run(probe->store, probe->serial, clock_monotonic_ns());
 }
 
 void probe_stop(struct probe *probe)
@@ -322,12 +330,6 @@ void probe_off(struct probe *probe)
 	if (probe->begun)
 		run_units(probe, PROBE_END);
 	detach(probe);
-	probe->has_exited = false;
-}
-
-bool probe_has_exited(const struct probe *probe)
-{
-	return probe->has_exited;
 }
 
 int probe_on(struct probe *probe, const struct targets *targets, struct err *err)
@@ -340,7 +342,7 @@ int probe_on(struct probe *probe, const struct targets *targets, struct err *err
 	if (!probe->attached)
 		ret = attach(probe, targets, err);
 	if (!ret)
-		store_run(probe->store, 0);
+		store_run(probe->store, probe->serial, 0);
 	return ret;
 }
 
@@ -371,13 +373,17 @@ void probe_clear(struct probe *probe)
 	store_sweep(probe->store);
 }
 
-bool probe_has_files(const struct probe *probe)
+void probe_check_links(struct probe *probe)
 {
-	for (const struct ast_unit *unit = probe->ast->units; unit; unit = unit->next)
-		if (unit->kind == PROBE_UPROBE || unit->kind == PROBE_URETPROBE || unit->kind == PROBE_USDT ||
-			unit->kind == PROBE_EVENT)
-			return true;
-	return false;
+	uint32_t in_files = 0;
+
+	for (uint32_t i = 0; probe->attached && i < probe->ast->unit_count; i++)
+		in_files += probe->attached[i].in_files;
+	if (!in_files || file_links_has(probe->links, probe->serial))
+		return;
+	probe_off(probe);
+	probe->hooks->note(probe->hooks->arg, probe->name,
+		"the process kp-links has ended, which attached the program to files: it is off");
 }
 
 bool probe_is_on(const struct probe *probe)
@@ -478,10 +484,7 @@ void probe_act(struct probe *probe, uint32_t index, uint64_t time_ns)
 	output = g_ptr_array_index(probe->outputs->items, index);
 	map = find_map(probe, output->map);
 	if (output->id == FUNCTION_EXIT) {
-		if (probe->attached && probe_has_files(probe))
-			probe->has_exited = true;
-		else
-			probe_off(probe);
+		probe_off(probe);
 		return;
 	}
 	if (output->id == FUNCTION_SNAPSHOT) {

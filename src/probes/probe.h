@@ -59,7 +59,8 @@ struct probe_options {
 	const struct emit_machine *machine;
 	const struct targets *targets; /* for the call only */
 	int actions;		   /* the map of a queue of struct gen_action */
-	_Atomic uint32_t *serials; /* the last number that a program has, of all sessions */
+	_Atomic uint32_t *serials; /* the last number that a program has, of all sessions, */
+	struct file_links *links;  /* and their links in files: must outlive the probe; NULL: none are made */
 	uint32_t keys, string_bytes; /* 0: the defaults */
 	uint32_t pid;		     /* only this process is seen; 0: all */
 	bool as_json;		     /* answers, and what is printed */
@@ -84,6 +85,8 @@ void probe_off(struct probe *probe);
 /* Attaches it again. */
 int probe_on(struct probe *probe, const struct targets *targets, struct err *err);
 void probe_clear(struct probe *probe);
+/* Turns it off if it has lost its links in files, since the process that had them has ended. */
+void probe_check_links(struct probe *probe);
 /*
  * Attaches it to programs that have come, if it wants events of them. Some may be left then, or after it was
  * created or turned on: it is to be called again.
@@ -93,18 +96,12 @@ bool probe_has_more(const struct probe *probe);
 
 /* Whether it is attached; a program that called exit() is, until the server has detached it. */
 bool probe_is_on(const struct probe *probe);
-/* Whether it has probes in files: to attach or detach them the kernel waits for processes (sys/held.h). */
-bool probe_has_files(const struct probe *probe);
 uint32_t probe_serial(const struct probe *probe);
 uint64_t probe_bytes(const struct probe *probe);
 uint64_t probe_ready_bytes(const struct probe *probe);
 uint32_t probe_places(const struct probe *probe);
 
-/*
- * Does what a program has asked for. One with probes in files that has called exit() is not detached here:
- * the caller calls probe_off() then, when no process is held.
- */
-bool probe_has_exited(const struct probe *probe);
+/* Does what a program has asked for. */
 void probe_act(struct probe *probe, uint32_t output, uint64_t time_ns);
 
 /*

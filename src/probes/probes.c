@@ -12,11 +12,11 @@
 #include "base/bell.h"
 #include "base/switch_word.h"
 #include "base/units.h"
+#include "bpf/file_links.h"
 #include "bpf/queue.h"
 #include "probes/parser.h"
 #include "probes/store.h"
 #include "sys/clock.h"
-#include "sys/held.h"
 
 /* What can be probed takes some 20 ms and 15 MB to read: it is kept so long behind the last program. */
 #define TARGETS_KEPT_NS (5 * NSEC_PER_SEC)
@@ -24,7 +24,7 @@
 /* Actions that wait for kp-probes: some 2,700. */
 #define QUEUE_BYTES (64u << 10)
 
-/* What could not be attached or detached yet is tried again after this time. */
+/* What could not be attached yet is tried again after this time. */
 #define AGAIN_MS 500
 
 /* So many may wait until the thread has detached them: 100 functions by fentry take 20 s. */
@@ -147,32 +147,8 @@ void probes_list(struct probes *probes, GPtrArray *names)
 
 /* ---- the thread -------------------------------------------------------------------------------- */
 
-/* With the lock held: whether one that is to be destroyed is attached to files. */
-static bool removed_has_files(const struct probes *probes)
-{
-	for (guint i = 0; i < probes->removed->len; i++)
-		if (probe_has_files(((struct entry *)g_ptr_array_index(probes->removed, i))->probe))
-			return true;
-	return false;
-}
-
-/*
- * Whether what is attached to files is to stay so for now: the kernel would wait for a process that is held.
- * At the end of the server it is detached nevertheless.
- */
-static bool must_keep_files(struct probes *probes)
-{
-	bool has_files;
-	pid_t pid = 0;
-
-	pthread_mutex_lock(&probes->lock);
-	has_files = !probes->closing && removed_has_files(probes);
-	pthread_mutex_unlock(&probes->lock);
-	return has_files && !held_find(&pid) && pid;
-}
-
 /* One that is to be destroyed by the caller; NULL if there is none. */
-static struct entry *take_removed(struct probes *probes, bool keep_files)
+static struct entry *take_removed(struct probes *probes)
 {
 	struct entry *found = NULL;
 
@@ -180,7 +156,7 @@ static struct entry *take_removed(struct probes *probes, bool keep_files)
 	for (guint i = 0; i < probes->removed->len && !found; i++) {
 		struct entry *entry = g_ptr_array_index(probes->removed, i);
 
-		if (!entry->users && !entry->destroying && !(keep_files && probe_has_files(entry->probe)))
+		if (!entry->users && !entry->destroying)
 			found = entry;
 	}
 	if (found)
@@ -191,14 +167,13 @@ static struct entry *take_removed(struct probes *probes, bool keep_files)
 
 /*
  * Destroys those removed programs that have no users any more. No other thread finds them: `changing` need
- * not be held, so that others are attached meanwhile. Returns whether some were kept for later.
+ * not be held, so that others are attached meanwhile.
  */
-static bool destroy_removed(struct probes *probes)
+static void destroy_removed(struct probes *probes)
 {
-	const bool keep_files = must_keep_files(probes);
 	struct entry *entry;
 
-	while ((entry = take_removed(probes, keep_files))) {
+	while ((entry = take_removed(probes))) {
 		probe_off(entry->probe);
 		probe_destroy(entry->probe);
 		pthread_mutex_lock(&probes->lock);
@@ -206,7 +181,6 @@ static bool destroy_removed(struct probes *probes)
 		pthread_mutex_unlock(&probes->lock);
 		g_free(entry);
 	}
-	return keep_files;
 }
 
 static bool has_many_removed(struct probes *probes)
@@ -219,28 +193,6 @@ static bool has_many_removed(struct probes *probes)
 	return has;
 }
 
-/* With `changing` held: -EBUSY if the kernel would wait for a process to detach it. */
-static int check_detaching(const struct probe *probe, struct err *err)
-{
-	pid_t pid = 0;
-
-	if (!probe_has_files(probe) || held_find(&pid) || !pid)
-		return 0;
-	return err_set(err, EBUSY, "process %d keeps its memory map locked: to detach from a file the kernel "
-		"would wait for it, and all that fork on this machine with it", (int)pid);
-}
-
-/* With `changing` held: detaches one that has called exit(). Returns whether it is to be tried again. */
-static bool must_end_later(struct probe *probe)
-{
-	if (!probe_has_exited(probe))
-		return false;
-	if (check_detaching(probe, NULL))
-		return true;
-	probe_off(probe);
-	return false;
-}
-
 /* A record of the queue: with `changing` held. */
 static void act(void *arg, const void *record, size_t bytes)
 {
@@ -248,7 +200,6 @@ static void act(void *arg, const void *record, size_t bytes)
 	struct gen_action action;
 	struct entry *found = NULL;
 	GHashTableIter iter;
-	bool had_exited;
 	void *value;
 
 	if (bytes < sizeof(action))
@@ -264,10 +215,7 @@ static void act(void *arg, const void *record, size_t bytes)
 	pthread_mutex_unlock(&probes->lock);
 	if (!found)
 		return;
-	had_exited = probe_has_exited(found->probe);
 	probe_act(found->probe, action.output, action.time_ns);
-	if (!had_exited && must_end_later(found->probe))
-		probes_look(probes);
 	probes_put(probes, found);
 }
 
@@ -295,10 +243,10 @@ static void look(struct probes *probes)
 	pthread_mutex_unlock(&probes->lock);
 	for (guint i = 0; i < all->len; i++) {
 		struct entry *entry = g_ptr_array_index(all, i);
-		const bool later = must_end_later(entry->probe);
 
+		probe_check_links(entry->probe);
 		probe_look(entry->probe);
-		if (later || probe_has_more(entry->probe))
+		if (probe_has_more(entry->probe))
 			atomic_write_relaxed(&probes->look, true);
 		probes_put(probes, entry);
 	}
@@ -356,7 +304,7 @@ static void *run_thread(void *arg)
 {
 	struct probes *probes = arg;
 	struct pollfd fds[2] = {{.fd = probes->bell, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
-	bool closing, again;
+	bool closing;
 	int timeout_ms = -1;
 
 	pthread_setname_np(pthread_self(), "kp-probes");
@@ -369,12 +317,11 @@ static void *run_thread(void *arg)
 		if (atomic_read_relaxed(&probes->look))
 			look(probes);
 		pthread_mutex_unlock(&probes->changing);
-		again = destroy_removed(probes);
+		destroy_removed(probes);
 		pthread_mutex_lock(&probes->changing);
 		give_back(probes);
 		timeout_ms = earlier(expire_targets(probes), probes_expire_measuring(probes));
-		again |= atomic_read_relaxed(&probes->look);
-		if (again)
+		if (atomic_read_relaxed(&probes->look))
 			timeout_ms = earlier(timeout_ms, AGAIN_MS);
 		/* prepare() rings the bell when there is one again */
 		fds[1].fd = probes->queue ? queue_fd(probes->queue) : -1;
@@ -441,7 +388,7 @@ void probes_destroy(struct probes *probes)
 	if (!probes)
 		return;
 	probes_close(probes);
-	(void)destroy_removed(probes);
+	destroy_removed(probes);
 	give_back(probes);
 	targets_close(probes->targets);
 	g_hash_table_unref(probes->entries);
@@ -457,14 +404,21 @@ void probes_destroy(struct probes *probes)
 
 /* ---- writes ------------------------------------------------------------------------------------ */
 
-/* What the other programs have: of a new one named so. */
+/* What the other programs have, with those that are not detached yet: of a new one named so. */
 static int measure(struct probes *probes, const char *name, struct probe_options *options, struct err *err)
 {
 	const uint64_t most = probes->options.memory_bytes / PROBES_MEMORY_PART;
 	GHashTableIter iter;
 	void *key, *value;
-	uint64_t bytes = 0, ready = 0;
-	uint32_t places = 0, count = 0;
+	struct file_links_size left = { 0 };
+	uint64_t bytes, ready;
+	uint32_t places, count = 0;
+
+	if (probes->options.links)
+		file_links_left(probes->options.links, &left);
+	places = left.places;
+	bytes = left.bytes;
+	ready = left.ready_bytes;
 
 	pthread_mutex_lock(&probes->lock);
 	g_hash_table_iter_init(&iter, probes->entries);
@@ -520,16 +474,16 @@ static int set_program(struct probes *probes, const char *name, const char *text
 	struct err *err)
 {
 	struct probe_options options = { .name = name, .hooks = &probes->options.hooks,
-		.serials = probes->options.serials, .keys = probes->options.keys,
-		.string_bytes = probes->options.string_bytes, .pid = probes->options.pid,
-		.as_json = probes->options.as_json };
+		.serials = probes->options.serials, .links = probes->options.links,
+		.keys = probes->options.keys, .string_bytes = probes->options.string_bytes,
+		.pid = probes->options.pid, .as_json = probes->options.as_json };
 	struct targets *targets = NULL;
 	struct probe *probe = NULL;
 	int ret = prepare(probes, err);
 
 	/* removed programs that kp-probes has not detached yet take memory, and are not counted below */
 	if (has_many_removed(probes))
-		(void)destroy_removed(probes);
+		destroy_removed(probes);
 	if (!ret)
 		ret = measure(probes, name, &options, err);
 	if (!ret)
@@ -556,9 +510,6 @@ static int turn_on(struct probes *probes, struct probe *probe, struct err *err)
 	struct targets *targets = NULL;
 	int ret = find_targets(probes, &targets, err);
 
-	/* it is detached first */
-	if (!ret && probe_has_exited(probe))
-		ret = check_detaching(probe, err);
 	if (!ret)
 		ret = probe_on(probe, targets, err);
 	look_again(probes, probe);
@@ -566,16 +517,11 @@ static int turn_on(struct probes *probes, struct probe *probe, struct err *err)
 }
 
 /* With what END asks for, as clear() of a map: the next answer is without it. */
-static int turn_off(struct probes *probes, struct probe *probe, struct err *err)
+static void turn_off(struct probes *probes, struct probe *probe)
 {
-	const int ret = check_detaching(probe, err);
-
-	if (ret)
-		return ret;
 	probe_off(probe);
 	if (probes->queue)
 		queue_read(probes->queue);
-	return 0;
 }
 
 /* A word alone on a line. Returns false if it is none. */
@@ -599,7 +545,7 @@ static bool run_word(struct probes *probes, const char *name, const char *text, 
 	else if (switch_word_apply(to, probe_is_on(entry->probe)))
 		*ret = turn_on(probes, entry->probe, err);
 	else
-		*ret = turn_off(probes, entry->probe, err);
+		turn_off(probes, entry->probe);
 	probes_put(probes, entry);
 	return true;
 }

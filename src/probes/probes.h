@@ -33,6 +33,7 @@ struct probes_options {
 	uint64_t memory_bytes;	     /* of the machine */
 	/* the last number that a program has: records name their program by it, so all sessions share it */
 	_Atomic uint32_t *serials;
+	struct file_links *links;    /* must outlive it */
 	uint32_t keys, string_bytes; /* 0: the defaults */
 	uint32_t pid;		     /* only this process is seen; 0: all */
 	bool as_json;		     /* answers, and what is printed */

@@ -216,12 +216,12 @@ void store_fill(const struct store *store, struct gen_env *env)
 	env->stacks = store->stacks_fd;
 }
 
-void store_run(struct store *store, uint64_t start_ns)
+void store_run(struct store *store, uint32_t serial, uint64_t start_ns)
 {
 	if (start_ns)
 		store->control->start_ns = start_ns;
 	/* after the time, for programs that see it */
-	atomic_plain_write_release(&store->control->running, 1);
+	atomic_plain_write_release(&store->control->running, (uint64_t)(int32_t)serial);
 }
 
 void store_stop(struct store *store)

@@ -44,8 +44,11 @@ uint64_t store_ready_bytes(const struct store *store);
 /* Sets the descriptors and layouts of what instructions refer to. */
 void store_fill(const struct store *store, struct gen_env *env);
 
-/* Lets the programs count, from `start_ns` on; stops them. */
-void store_run(struct store *store, uint64_t start_ns);
+/*
+ * Lets the programs with this serial number count, from `start_ns` on (0: from the former time on), and no
+ * others; stops all.
+ */
+void store_run(struct store *store, uint32_t serial, uint64_t start_ns);
 void store_stop(struct store *store);
 /* Whether they count: exit() stops them too. */
 bool store_is_running(const struct store *store);

@@ -1,17 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # held_probes: files of users against programs of probes/. A file whose FUSE server does not answer is refused or
-# given up, and a process that holds its mmap lock is said before the kernel is asked to attach a uprobe or to
-# detach it, which would wait for that process and let no process fork. Others' programs go on meanwhile.
+# given up, and a process that holds its mmap lock is said before the kernel is asked to attach a uprobe, which would
+# wait for that process and let no process fork; to detach one the kernel is asked later, also when the session or the
+# server has ended. Others' programs go on meanwhile.
 # shellcheck source-path=SCRIPTDIR
 . "${srcdir:-.}/tests/hostile/lib.sh"
 . "${srcdir:-.}/tests/fs/prof_lib.sh"
 
 HOLDER=
+LINKS= # the process of the server that attaches to files
 
 let_go() {
 	local status=$?
 	[ "$BASHPID" = "$$" ] || exit "$status"
+	[ -z "$LINKS" ] || kill -CONT "$LINKS" 2>/dev/null
 	end_silent 2>/dev/null
 	[ -z "$HOLDER" ] || kill "$HOLDER"
 	(exit "$status")
@@ -84,6 +87,18 @@ rm "$MNT/probes/cat"
 other_works
 end_silent
 
+# ---- processes that are held
+
+# of the server: it is not the server's child any more when that has ended. pgrep would read the held process.
+find_links() {
+	LINKS=$(cat /proc/[0-9]*/stat 2>/dev/null | awk -v server="$SERVER" \
+		'$2 == "(kp-links)" && $4 == server { print $1 }')
+	check "there is the process of the links" test -n "$LINKS"
+}
+links_have_ended() {
+	! [ -e "/proc/$LINKS" ]
+}
+
 # a file of /proc that can't be read is given up too
 hold
 put probes/cat "BEGIN { cat(\"/proc/$HOLDER/maps\"); }"
@@ -95,26 +110,38 @@ WAIT=20 wait_for is_given_up
 rm "$MNT/probes/cat"
 release
 
-# ---- processes that are held
+mkdir "$MNT/sessions/other"
 put probes/before "uprobe:$WORK/holder:main { @ = count(); }" || fail "without it: $(said)"
+put probes/off "uprobe:$WORK/holder:main { @ = count(); }" || fail "without it: $(said)"
 put probes/ends "uprobe:$WORK/holder:main { @ = count(); }
 	syscall:getppid:entry /comm == \"kernel_calls\"/ { exit(); }" || fail "without it: $(said)"
+put sessions/other/probes/x "uprobe:$WORK/holder:main { @ = count(); }" || fail "without it: $(said)"
 hold
+find_links
 same "the program has seen it" 1 "$(events before)"
 fails_with "Device or resource busy" timeout -s KILL 30 bash -c \
 	"printf 'uprobe:%s:main { @ = count(); }\n' '$WORK/holder' >'$MNT/probes/held'"
 check "the reason: $(said)" grep -q "process $HOLDER keeps its memory map locked: to attach" "$MNT/kperr"
-fails_with "Device or resource busy" timeout -s KILL 30 bash -c "echo off >'$MNT/probes/before'"
-check "the reason: $(said)" grep -q "process $HOLDER keeps its memory map locked: to detach" "$MNT/kperr"
-# it is removed, and detached later
+# what is turned off or removed counts no more, and is detached later
+quickly bash -c "echo off >'$MNT/probes/off'"
+same "it is off" off "$(stat_of probes.off.state)"
 quickly rm "$MNT/probes/before"
+quickly rmdir "$MNT/sessions/other"
+# one that calls exit() ends at once: other_works has called getppid
 other_works
-# one that calls exit() ends at once for itself, and is detached later: other_works has called getppid
-other_works
+same "it has ended" off "$(stat_of probes.ends.state)"
 # no process is kept from forking: this would wait
 quickly bash -c 'for i in 1 2 3; do /bin/true; done'
+check "the links are there" test -e "/proc/$LINKS"
 release
-same "it has ended" off "$(stat_of probes.ends.state)"
+# what it was attached by before is detached some 500 ms later, and does not count
+put probes/off on || fail "after it: $(said)"
+same "it goes on" on "$(stat_of probes.off.state)"
+"$WORK/holder" /no/such/file
+same "one call, and the one before" 2 "$(events off)"
+put probes/off off
+wait_for links_have_ended
+put probes/off on
 put probes/held "uprobe:$WORK/holder:main { @ = count(); }" || fail "after it: $(said)"
 rm "$MNT/probes/held"
 # one whose first thread has ended has no command line
@@ -122,7 +149,62 @@ hold thread
 fails_with "Device or resource busy" timeout -s KILL 30 bash -c \
 	"printf 'uprobe:%s:main { @ = count(); }\n' '$WORK/holder' >'$MNT/probes/held'"
 check "the reason: $(said)" grep -q "process $HOLDER keeps its memory map locked: to attach" "$MNT/kperr"
+
+# ---- the end of the server while a process is held: no process is kept from forking
+find_links
+quickly umount "$MNT"
+ended_well "umount" "$SERVER"
+SERVER=
+check "the links are there" test -e "/proc/$LINKS"
+quickly bash -c 'for i in 1 2 3; do /bin/true; done'
 release
+wait_for links_have_ended
+
+serve
+put probes/before "uprobe:$WORK/holder:main { @ = count(); }" || fail "without it: $(said)"
+hold
+find_links
+kill -KILL "$SERVER"
+wait "$SERVER" 2>/dev/null
+umount -l "$MNT"
+SERVER=
+quickly bash -c 'for i in 1 2 3; do /bin/true; done'
+check "the links are there" test -e "/proc/$LINKS"
+release
+wait_for links_have_ended
+
+# ---- the process that has the links
+serve
+put probes/file "uprobe:$WORK/holder:main { @ = count(); }" || fail "without it: $(said)"
+put probes/other 'syscall:getppid:entry { @ = count(); }'
+find_links
+# it does not answer, as if the kernel waited for a process that took its lock in the last moment
+kill -STOP "$LINKS"
+fails_with "Device or resource busy" timeout -s KILL 60 bash -c \
+	"printf 'uprobe:%s:main { @ = count(); }\n' '$WORK/holder' >'$MNT/probes/held'"
+check "the reason: $(said)" grep -q 'the kernel has not attached to a file .* within 10 s' "$MNT/kperr"
+quickly bash -c "echo off >'$MNT/probes/file'"
+other_works
+kill -CONT "$LINKS"
+is_taken() {
+	put probes/held "uprobe:$WORK/holder:main { @ = count(); }" 2>/dev/null
+}
+wait_for is_taken
+"$WORK/holder" /no/such/file
+same "the one that was given up does not count, this one does" 1 "$(events held)"
+# if it is killed, programs in files are off, and others go on
+is_off() {
+	[ "$(stat_of probes.held.state)" = off ]
+}
+kill -KILL "$LINKS"
+wait_for is_off
+check "the reason: $(said)" grep -q 'the process kp-links has ended' "$MNT/kperr"
+other_works
+put probes/held on || fail "with another process: $(said)"
+"$WORK/holder" /no/such/file
+same "it goes on with another process" 2 "$(events held)"
+find_links
 serve_end
+check "the process has ended before the server" links_have_ended
 
 [ "$failures" = 0 ]

@@ -76,6 +76,8 @@ tests_unit_test_rawpoint_LDADD = libkernel.a libprobes.a libkpbpf.a $(SYS_TEST_L
 
 unit_tests += tests/unit/test_check
 tests_unit_test_check_LDADD = libprobes.a libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
+unit_tests += tests/unit/test_file_links
+tests_unit_test_file_links_LDADD = libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
 unit_tests += tests/unit/test_attach_function
 tests_unit_test_attach_function_LDADD = libprobes.a libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
 tests_unit_test_attach_function_LDFLAGS = -Wl,--wrap=types_function,--wrap=attach_load,--wrap=function_way_attach \
