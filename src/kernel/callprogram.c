@@ -8,29 +8,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "bpf/map.h"
 #include "bpf/program.h"
 #include "kernel/begun_code.h"
-
-/* Threads that are executing a program at a time, which takes some ms: with more, some paths are lost. */
-#define EXECS_MAX 1024
-
-/* Texts of arguments before their length is known, one value for each CPU. */
-struct call_texts {
-	char text[KERNEL_CALL_STRINGS][KERNEL_STRING_BYTES];
-};
-
-/*
- * The path of a program that a thread executes: when the call returns, the memory with it is gone. In the
- * form of struct call_texts, whose memory it is copied from.
- */
-struct call_exec {
-	char text[KERNEL_STRING_BYTES];
-	uint64_t bytes; /* 0: it can't be read */
-	char reserved[sizeof(struct call_texts) - KERNEL_STRING_BYTES - 8];
-};
-
-_Static_assert(sizeof(struct call_exec) == sizeof(struct call_texts), "one is copied from the other");
+#include "kernel/calltext_code.h"
 
 struct callprogram {
 	int programs[2];
@@ -40,10 +20,6 @@ struct callprogram {
 /* What the program at the return has on its stack, as offsets from R10. */
 struct call_frame {
 	int duration, args, result;
-	int wanted;	/* bits of arguments that are texts and were not copied yet */
-	int strings;	/* bits of those that were copied */
-	int lengths[KERNEL_CALL_STRINGS];
-	int scratch;	/* the address of this CPU's struct call_texts */
 };
 
 /* The programs here are made with the struct emit_machine in a struct call_machine. */
@@ -95,33 +71,6 @@ static void mark_compat(struct emit *emit)
 		code_store_imm(code, BPF_DW, BPF_REG_10, emit->flags, KERNEL_RECORD_COMPAT);
 	}
 	code_place(code, native);
-}
-
-/* R0 = the value of the map for the key in R1, or 0. */
-static void look_up(struct emit *emit, int map)
-{
-	struct code *code = &emit->code;
-
-	code_store(code, BPF_W, BPF_REG_10, emit->key, BPF_REG_1);
-	code_map(code, BPF_REG_1, map);
-	code_mov(code, BPF_REG_2, BPF_REG_10);
-	code_alu_imm(code, BPF_ADD, BPF_REG_2, emit->key);
-	code_call(code, BPF_FUNC_map_lookup_elem);
-}
-
-/* The same for this thread. */
-static void look_up_thread(struct emit *emit, int map)
-{
-	code_load(&emit->code, BPF_W, BPF_REG_1, BPF_REG_8, emit->machine->task_pid);
-	look_up(emit, map);
-}
-
-/* The same for this CPU. */
-static void look_up_cpu(struct emit *emit, int map)
-{
-	code_call(&emit->code, BPF_FUNC_get_smp_processor_id);
-	code_mov(&emit->code, BPF_REG_1, BPF_REG_0);
-	look_up(emit, map);
 }
 
 /*
@@ -243,41 +192,6 @@ static void record_entry(struct emit *emit, const struct filter *const *filters,
 	emit_commit(emit);
 }
 
-/* Of a call that executes a program its path is kept for the thread. The registers are in R6. */
-static void keep_exec(struct emit *emit)
-{
-	struct code *code = &emit->code;
-	int by_name = code_label(code), by_file = code_label(code), got = code_label(code),
-	    other = code_label(code);
-
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_7, SYS_execve, by_name);
-	code_jump_if_imm(code, BPF_JNE, BPF_REG_7, SYS_execveat, other);
-	code_place(code, by_name);
-	look_up_cpu(emit, maps_of(emit)->texts);
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, other);
-	code_mov(code, BPF_REG_9, BPF_REG_0);
-	code_load(code, BPF_DW, BPF_REG_3, BPF_REG_6, emit->machine->regs_args[0]);
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_7, SYS_execve, by_file);
-	code_load(code, BPF_DW, BPF_REG_3, BPF_REG_6, emit->machine->regs_args[1]);
-	code_place(code, by_file);
-	code_mov(code, BPF_REG_1, BPF_REG_9);
-	code_mov_imm(code, BPF_REG_2, KERNEL_STRING_BYTES);
-	code_call(code, BPF_FUNC_probe_read_user_str);
-	code_jump_if_imm(code, BPF_JSGE, BPF_REG_0, 0, got);
-	code_mov_imm(code, BPF_REG_0, 0);
-	code_place(code, got);
-	code_store(code, BPF_DW, BPF_REG_9, offsetof(struct call_exec, bytes), BPF_REG_0);
-	code_load(code, BPF_W, BPF_REG_1, BPF_REG_8, emit->machine->task_pid);
-	code_store(code, BPF_W, BPF_REG_10, emit->key, BPF_REG_1);
-	code_map(code, BPF_REG_1, maps_of(emit)->execs);
-	code_mov(code, BPF_REG_2, BPF_REG_10);
-	code_alu_imm(code, BPF_ADD, BPF_REG_2, emit->key);
-	code_mov(code, BPF_REG_3, BPF_REG_9);
-	code_mov_imm(code, BPF_REG_4, 0);
-	code_call(code, BPF_FUNC_map_update_elem);
-	code_place(code, other);
-}
-
 static void make_entry(struct emit *emit, uint8_t generation, const struct filter *const *filters,
 	bool stacks)
 {
@@ -297,7 +211,7 @@ static void make_entry(struct emit *emit, uint8_t generation, const struct filte
 	emit_now(emit);
 	for (size_t i = 0; i < sizeof(without_return) / sizeof(without_return[0]); i++)
 		code_jump_if_imm(code, BPF_JEQ, BPF_REG_7, without_return[i], ends);
-	keep_exec(emit);
+	calltext_code_keep_exec(emit, maps_of(emit));
 	begun_code_keep(emit, maps_of(emit), value);
 	code_return(code, 0);
 	code_place(code, ends);
@@ -322,149 +236,6 @@ static void take_begun(struct emit *emit, const struct call_frame *frame)
 	code_place(code, done);
 }
 
-/* Reads the text of the next wanted argument, if there is one: its length, 0 if it can't be read. */
-static void read_text(struct emit *emit, const struct call_frame *frame, int index)
-{
-	struct code *code = &emit->code;
-	int none = code_label(code), read = code_label(code), got = code_label(code);
-	int found[4];
-
-	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame->wanted);
-	for (int i = 0; i < 4; i++) {
-		found[i] = code_label(code);
-		code_jump_if_imm(code, BPF_JSET, BPF_REG_1, 1 << i, found[i]);
-	}
-	code_jump(code, none);
-	for (int i = 0; i < 4; i++) {
-		code_place(code, found[i]);
-		code_alu_imm(code, BPF_XOR, BPF_REG_1, 1 << i);
-		code_store(code, BPF_DW, BPF_REG_10, frame->wanted, BPF_REG_1);
-		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame->strings);
-		code_alu_imm(code, BPF_OR, BPF_REG_1, 1 << i);
-		code_store(code, BPF_DW, BPF_REG_10, frame->strings, BPF_REG_1);
-		code_load(code, BPF_DW, BPF_REG_3, BPF_REG_10, frame->args + i * 8);
-		code_jump(code, read);
-	}
-	code_place(code, read);
-	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame->scratch);
-	code_alu_imm(code, BPF_ADD, BPF_REG_1, index * (int)KERNEL_STRING_BYTES);
-	code_mov_imm(code, BPF_REG_2, KERNEL_STRING_BYTES);
-	code_call(code, BPF_FUNC_probe_read_user_str);
-	code_jump_if_imm(code, BPF_JSGE, BPF_REG_0, 0, got);
-	code_mov_imm(code, BPF_REG_0, 0);
-	code_place(code, got);
-	code_store(code, BPF_DW, BPF_REG_10, frame->lengths[index], BPF_REG_0);
-	/* a length and the text, in steps of 8 */
-	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->bytes);
-	code_alu_imm(code, BPF_ADD, BPF_REG_0, 8 + 7);
-	code_alu_imm(code, BPF_AND, BPF_REG_0, -8);
-	code_alu(code, BPF_ADD, BPF_REG_1, BPF_REG_0);
-	code_store(code, BPF_DW, BPF_REG_10, emit->bytes, BPF_REG_1);
-	code_place(code, none);
-}
-
-/*
- * Of a program that was executed: the path that was kept, and then on to `done`. When that failed, the memory
- * is still there.
- */
-static void read_exec(struct emit *emit, const struct call_frame *frame, int done)
-{
-	struct code *code = &emit->code;
-	int is_exec = code_label(code), other = code_label(code), got = code_label(code);
-
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_7, SYS_execve, is_exec);
-	code_jump_if_imm(code, BPF_JNE, BPF_REG_7, SYS_execveat, other);
-	code_place(code, is_exec);
-	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame->result);
-	code_jump_if_imm(code, BPF_JNE, BPF_REG_1, 0, other);
-	look_up_thread(emit, maps_of(emit)->execs);
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, other);
-	code_store(code, BPF_DW, BPF_REG_10, frame->scratch, BPF_REG_0);
-	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, offsetof(struct call_exec, bytes));
-	code_jump_if_imm(code, BPF_JLE, BPF_REG_1, KERNEL_STRING_BYTES, got);
-	code_mov_imm(code, BPF_REG_1, 0);
-	code_place(code, got);
-	code_store(code, BPF_DW, BPF_REG_10, frame->lengths[0], BPF_REG_1);
-	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_10, frame->wanted);
-	code_store(code, BPF_DW, BPF_REG_10, frame->strings, BPF_REG_2);
-	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_10, emit->bytes);
-	code_alu_imm(code, BPF_ADD, BPF_REG_1, 8 + 7);
-	code_alu_imm(code, BPF_AND, BPF_REG_1, -8);
-	code_alu(code, BPF_ADD, BPF_REG_2, BPF_REG_1);
-	code_store(code, BPF_DW, BPF_REG_10, emit->bytes, BPF_REG_2);
-	code_store_imm(code, BPF_DW, BPF_REG_10, frame->lengths[1], 0);
-	code_jump(code, done);
-	code_place(code, other);
-}
-
-static void read_texts(struct emit *emit, const struct call_frame *frame)
-{
-	struct code *code = &emit->code;
-	int none = code_label(code), there = code_label(code);
-
-	code_store_imm(code, BPF_DW, BPF_REG_10, emit->bytes,
-		(int32_t)(sizeof(struct kernel_record) + sizeof(struct kernel_call)));
-	code_store_imm(code, BPF_DW, BPF_REG_10, frame->strings, 0);
-	load_setting(emit, offsetof(struct call_settings, texts));
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, none);
-	/* numbers and arguments of 32-bit calls are others, and those of a call without entry are
-	 * not known */
-	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_10, emit->flags);
-	code_jump_if_imm(code, BPF_JNE, BPF_REG_2, 0, none);
-	code_store(code, BPF_DW, BPF_REG_10, frame->wanted, BPF_REG_1);
-	read_exec(emit, frame, none);
-	look_up_cpu(emit, maps_of(emit)->texts);
-	code_jump_if_imm(code, BPF_JNE, BPF_REG_0, 0, there);
-	code_return(code, 0);
-	code_place(code, there);
-	code_store(code, BPF_DW, BPF_REG_10, frame->scratch, BPF_REG_0);
-	for (int i = 0; i < (int)KERNEL_CALL_STRINGS; i++) {
-		code_store_imm(code, BPF_DW, BPF_REG_10, frame->lengths[i], 0);
-		read_text(emit, frame, i);
-	}
-	code_place(code, none);
-}
-
-/* Writes the texts behind the record: R6 is where, and moves on. */
-static void write_texts(struct emit *emit, const struct call_frame *frame)
-{
-	struct code *code = &emit->code;
-	int none = code_label(code);
-
-	code_mov(code, BPF_REG_6, BPF_REG_9);
-	code_alu_imm(code, BPF_ADD, BPF_REG_6,
-		(int32_t)(sizeof(struct kernel_record) + sizeof(struct kernel_call)));
-	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame->strings);
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, none);
-	for (int i = 0; i < (int)KERNEL_CALL_STRINGS; i++) {
-		int empty = code_label(code);
-
-		/* the second one may not be there: then what is written here is behind the record */
-		if (i) {
-			code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame->strings);
-			code_mov(code, BPF_REG_2, BPF_REG_1);
-			code_alu_imm(code, BPF_SUB, BPF_REG_2, 1);
-			code_alu(code, BPF_AND, BPF_REG_1, BPF_REG_2);
-			code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, none);
-		}
-		code_load(code, BPF_DW, BPF_REG_2, BPF_REG_10, frame->lengths[i]);
-		code_store(code, BPF_DW, BPF_REG_6, 0, BPF_REG_2);
-		code_alu_imm(code, BPF_ADD, BPF_REG_6, 8);
-		code_jump_if_imm(code, BPF_JEQ, BPF_REG_2, 0, empty);
-		code_jump_if_imm(code, BPF_JGT, BPF_REG_2, KERNEL_STRING_BYTES, empty);
-		code_load(code, BPF_DW, BPF_REG_3, BPF_REG_10, frame->scratch);
-		code_alu_imm(code, BPF_ADD, BPF_REG_3, i * (int)KERNEL_STRING_BYTES);
-		code_mov(code, BPF_REG_4, BPF_REG_6);
-		code_mov(code, BPF_REG_1, BPF_REG_2);
-		code_alu_imm(code, BPF_ADD, BPF_REG_1, 7);
-		code_alu_imm(code, BPF_AND, BPF_REG_1, 0xf8);
-		code_alu(code, BPF_ADD, BPF_REG_6, BPF_REG_1);
-		emit_copy(emit, KERNEL_STRING_BYTES);
-		code_place(code, empty);
-	}
-	code_place(code, none);
-}
-
 static void make_return(struct emit *emit, uint8_t generation, const struct filter *const *filters,
 	bool stacks)
 {
@@ -473,14 +244,12 @@ static void make_return(struct emit *emit, uint8_t generation, const struct filt
 		.duration = code_stack(code, 8),
 		.args = code_stack(code, 8 * KERNEL_CALL_ARGS),
 		.result = code_stack(code, 8),
-		.wanted = code_stack(code, 8),
-		.strings = code_stack(code, 8),
-		.lengths = { code_stack(code, 8), code_stack(code, 8) },
-		.scratch = code_stack(code, 8),
 	};
+	struct calltext_frame texts = { .args = frame.args, .result = frame.result };
 	const int call = EMIT_BODY;
 	struct emit_stack stack;
 
+	calltext_code_take_stack(emit, &texts);
 	code_mov(code, BPF_REG_6, BPF_REG_1);
 	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_1, 8);
 	code_store(code, BPF_DW, BPF_REG_10, frame.result, BPF_REG_2);
@@ -491,7 +260,8 @@ static void make_return(struct emit *emit, uint8_t generation, const struct filt
 	emit_now(emit);
 	take_begun(emit, &frame);
 	filter_calls(emit, &frame, filters, true);
-	read_texts(emit, &frame);
+	load_setting(emit, offsetof(struct call_settings, texts));
+	calltext_code_read(emit, maps_of(emit), &texts);
 	if (stacks)
 		take_stacks(emit, &stack);
 	emit_begin(emit);
@@ -504,9 +274,7 @@ static void make_return(struct emit *emit, uint8_t generation, const struct filt
 		code_store(code, BPF_DW, BPF_REG_9, call + (int)offsetof(struct kernel_call, args) + i * 8,
 			BPF_REG_1);
 	}
-	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame.strings);
-	code_store(code, BPF_DW, BPF_REG_9, call + (int)offsetof(struct kernel_call, strings), BPF_REG_1);
-	write_texts(emit, &frame);
+	calltext_code_write(emit, &texts);
 	if (stacks)
 		emit_stack_write(emit, &stack);
 	emit_commit(emit);
@@ -516,17 +284,9 @@ static void make_return(struct emit *emit, uint8_t generation, const struct filt
 
 int callprogram_create_maps(struct call_machine *machine, uint32_t cpus, struct err *err)
 {
-	const struct map_spec texts = { .type = BPF_MAP_TYPE_ARRAY, .name = "kp_texts", .key_bytes = 4,
-		.value_bytes = sizeof(struct call_texts), .entries = cpus };
-	const struct map_spec execs = { .type = BPF_MAP_TYPE_LRU_HASH, .name = "kp_execs", .key_bytes = 4,
-		.value_bytes = sizeof(struct call_exec), .entries = EXECS_MAX };
 	int ret = begun_code_create_maps(&machine->slots, &machine->others, err);
 
-	if (!ret)
-		ret = map_create(&texts, &machine->texts, err);
-	if (!ret)
-		ret = map_create(&execs, &machine->execs, err);
-	return ret;
+	return ret ? ret : calltext_code_create_maps(&machine->texts, &machine->execs, cpus, err);
 }
 
 static int attach_one(struct callprogram *program, int i, struct emit *emit, const struct types *types,

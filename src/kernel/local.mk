@@ -21,6 +21,8 @@ libkernel_a_SOURCES = \
 	%D%/callprogram.h \
 	%D%/calltext.c \
 	%D%/calltext.h \
+	%D%/calltext_code.c \
+	%D%/calltext_code.h \
 	%D%/describe.c \
 	%D%/describe.h \
 	%D%/filter.c \
