@@ -93,6 +93,8 @@ struct kernel_record {
 /* Strings of one call that are copied, and the most of each: with its NUL. */
 #define KERNEL_CALL_STRINGS 2u
 #define KERNEL_STRING_BYTES 200u
+/* The most of the address of a socket, as the kernel takes it: struct sockaddr_storage. */
+#define KERNEL_ADDRESS_BYTES 128u
 
 /*
  * A system call. `strings` says by a bit for each argument which ones follow as text: in this order, each
@@ -106,7 +108,10 @@ struct kernel_call {
 	uint64_t strings;
 };
 
-/* In 8-byte steps: the text with its NUL. KERNEL_STRING_BYTES says that it was cut, or just fitted. */
+/*
+ * In 8-byte steps: the text with its NUL, or the bytes of the address of a socket, at most
+ * KERNEL_ADDRESS_BYTES. KERNEL_STRING_BYTES says that a text was cut, or just fitted.
+ */
 struct kernel_string {
 	uint64_t bytes;
 	char text[];

@@ -22,10 +22,10 @@ static const struct repeat {
 
 static void parse_kind(const char *kind, size_t bytes, struct callarg *arg)
 {
-	static const char letters[] = "dulnxpocs";
+	static const char letters[] = "dulnxpocsa";
 	static const enum callarg_kind kinds[] = { CALLARG_INT, CALLARG_UNSIGNED, CALLARG_LONG,
 		CALLARG_SIZE, CALLARG_HEX, CALLARG_ADDRESS, CALLARG_OCTAL, CALLARG_CREATE_MODE,
-		CALLARG_TEXT };
+		CALLARG_TEXT, CALLARG_SOCKET_ADDRESS };
 	const char *letter = bytes == 1 ? strchr(letters, *kind) : NULL;
 
 	arg->kind = CALLARG_HEX;

@@ -10,6 +10,7 @@
  *	u  unsigned int                      x  hexadecimal                  s  a text
  *	l  long or loff_t                    o  octal: a mode                other words: callflags.h
  *	c  a mode that the kernel reads only if the flags before it create a file
+ *	a  the address of a socket, whose length is the next argument
  */
 #ifndef KPROFS_KERNEL_CALLARGS_H
 #define KPROFS_KERNEL_CALLARGS_H
@@ -31,6 +32,7 @@ enum callarg_kind {
 	CALLARG_OCTAL,
 	CALLARG_CREATE_MODE,
 	CALLARG_TEXT,
+	CALLARG_SOCKET_ADDRESS,
 	CALLARG_FLAGS, /* names of constants: `flags` has them */
 };
 

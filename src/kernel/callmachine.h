@@ -14,7 +14,7 @@
 /* Of a system call, side by side, since its program reads all. */
 struct call_settings {
 	uint8_t generation; /* of the programs that record it, or 0 */
-	uint8_t texts;	    /* which of its arguments are texts, as in callnames.h */
+	uint8_t texts;	    /* which of its arguments are texts or addresses, as in callnames.h */
 	uint8_t stacks;	    /* whether its records have stacks */
 	uint8_t reserved;
 };

@@ -28,9 +28,12 @@ void callnames_add(struct callnames *callnames, const struct callnames_row *adde
 		callnames->args[number] = added[i].args;
 		callnames->texts[number] = 0;
 		n = callargs_parse(added[i].args, args, &result);
-		for (size_t j = 0; j < n; j++)
+		for (size_t j = 0; j < n; j++) {
 			if (args[j].kind == CALLARG_TEXT)
 				callnames->texts[number] |= (uint8_t)(1u << j);
+			else if (args[j].kind == CALLARG_SOCKET_ADDRESS)
+				callnames->texts[number] = (uint8_t)(CALLNAMES_ADDRESS | 1u << j);
+		}
 	}
 }
 

@@ -12,10 +12,14 @@
 /* Numbers of system calls are below this on every machine. */
 #define CALLNAMES_NUMBERS 1024u
 
+/* Beside the bit of an argument that is the address of a socket; none of its call is a text. */
+#define CALLNAMES_ADDRESS 0x80u
+
 struct callnames {
 	const char *names[CALLNAMES_NUMBERS]; /* NULL where there is none */
 	const char *args[CALLNAMES_NUMBERS];  /* as callargs.h takes them; NULL where there is no name */
-	uint8_t texts[CALLNAMES_NUMBERS];     /* by bits: arguments that are texts */
+	/* by bits: arguments that are texts, or the one that is an address, and CALLNAMES_ADDRESS */
+	uint8_t texts[CALLNAMES_NUMBERS];
 };
 
 /* The calls of this machine's own programs. */

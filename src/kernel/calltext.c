@@ -7,12 +7,13 @@
 
 #include <kprof/ring_abi.h>
 
+#include "kernel/calladdress.h"
 #include "kernel/callflags.h"
 #include "kernel/callnames.h"
 
 /*
  * A key: the number of the call, bit 16 for one of a 32-bit program, and what its format depends on. From
- * bit 24 on there are two bits for each text, in the order of the arguments.
+ * bit 24 on there are two bits for each text or address of a socket, in the order of the arguments.
  */
 #define KEY_NUMBER 0xffffu
 #define KEY_COMPAT (1u << 16)
@@ -81,15 +82,14 @@ static const struct kernel_call *call_of(const struct kernel_record *record)
 	return (const struct kernel_call *)(const void *)(record + 1);
 }
 
-/* The text of argument `index`: its bytes without the NUL, NULL if it was not readable. */
-static const char *find_text(const struct kernel_record *record, size_t bytes, unsigned int index,
-	size_t *length, enum text_state *state)
+/* What was copied for argument `index`, NULL if it was not readable. */
+static const char *find_copy(const struct kernel_record *record, size_t bytes, unsigned int index,
+	size_t *length)
 {
 	const char *at = (const char *)(call_of(record) + 1);
 	const char *end = (const char *)record + bytes;
 	uint64_t strings = call_of(record)->strings;
 
-	*state = TEXT_UNREADABLE;
 	*length = 0;
 	if (!(strings >> index & 1))
 		return NULL;
@@ -104,18 +104,46 @@ static const char *find_text(const struct kernel_record *record, size_t bytes, u
 		at += sizeof(string);
 		if (string.bytes > KERNEL_STRING_BYTES || string.bytes > (size_t)(end - at))
 			return NULL;
-		if (i == index) {
-			if (!string.bytes)
-				return NULL;
-			*length = strnlen(at, (size_t)string.bytes);
-			*state = string.bytes == KERNEL_STRING_BYTES ? TEXT_CUT : TEXT_WHOLE;
-			return at;
-		}
+		*length = (size_t)string.bytes;
+		if (i == index)
+			return string.bytes ? at : NULL;
 		if ((string.bytes + 7) / 8 * 8 > (size_t)(end - at))
 			return NULL;
 		at += (string.bytes + 7) / 8 * 8;
 	}
 	return NULL;
+}
+
+/* The text of argument `index`: its bytes without the NUL, NULL if it was not readable. */
+static const char *find_text(const struct kernel_record *record, size_t bytes, unsigned int index,
+	size_t *length, enum text_state *state)
+{
+	const char *text = find_copy(record, bytes, index, length);
+
+	*state = TEXT_UNREADABLE;
+	if (text) {
+		*state = *length == KERNEL_STRING_BYTES ? TEXT_CUT : TEXT_WHOLE;
+		*length = strnlen(text, *length);
+	}
+	return text;
+}
+
+/* The same of the address of a socket: its bytes. */
+static const char *find_address(const struct kernel_record *record, size_t bytes, unsigned int index,
+	size_t *length, enum text_state *state)
+{
+	const char *address = find_copy(record, bytes, index, length);
+
+	if (address && *length < CALLADDRESS_BYTES_MIN)
+		address = NULL;
+	*state = address ? TEXT_WHOLE : TEXT_UNREADABLE;
+	return address;
+}
+
+/* Whether it has a state in the key. */
+static bool is_copied(const struct callarg *arg)
+{
+	return arg->kind == CALLARG_TEXT || arg->kind == CALLARG_SOCKET_ADDRESS;
 }
 
 uint32_t calltext_key(const struct calltext *calltext, const struct kernel_record *record, size_t bytes)
@@ -143,9 +171,12 @@ uint32_t calltext_key(const struct calltext *calltext, const struct kernel_recor
 		if (i && known->args[i].kind == CALLARG_CREATE_MODE &&
 			callflags_create((uint32_t)call->args[i - 1]))
 			key |= KEY_CREATE;
-		if (known->args[i].kind != CALLARG_TEXT)
+		if (!is_copied(&known->args[i]))
 			continue;
-		find_text(record, bytes, i, &length, &state);
+		if (known->args[i].kind == CALLARG_TEXT)
+			find_text(record, bytes, i, &length, &state);
+		else
+			find_address(record, bytes, i, &length, &state);
 		key |= (uint32_t)state << shift;
 		shift += 2;
 	}
@@ -179,6 +210,7 @@ static const char *conversion_of(enum callarg_kind kind)
 	case CALLARG_HEX:
 	case CALLARG_ADDRESS:
 	case CALLARG_TEXT:
+	case CALLARG_SOCKET_ADDRESS:
 		break;
 	}
 	return "%#lx";
@@ -189,18 +221,18 @@ static bool is_left_out(const struct callarg *arg, uint32_t key)
 	return arg->kind == CALLARG_CREATE_MODE && !(key & KEY_CREATE);
 }
 
-/* The state of the next text: `shift` moves behind it. */
-static enum text_state take_state(uint32_t key, unsigned int *shift)
+/* The conversion of the next text or address: `shift` moves behind it. */
+static const char *take_conversion(const struct callarg *arg, uint32_t key, unsigned int *shift)
 {
+	static const char *const texts[4] = { "\"%s\"", "\"%s\"...", "%#lx", "%#lx" };
 	enum text_state state = key >> *shift & 3;
 
 	*shift += 2;
-	return state;
+	return state == TEXT_WHOLE && arg->kind == CALLARG_SOCKET_ADDRESS ? "%s" : texts[state];
 }
 
 static void append_args(const struct known_call *call, uint32_t key, GString *format)
 {
-	static const char *const texts[4] = { "\"%s\"", "\"%s\"...", "%#lx", "%#lx" };
 	unsigned int shift = KEY_TEXT_SHIFT;
 
 	for (size_t i = 0; i < call->count; i++) {
@@ -209,8 +241,7 @@ static void append_args(const struct known_call *call, uint32_t key, GString *fo
 		if (is_left_out(arg, key))
 			continue;
 		g_string_append_printf(format, " %.*s=%s", (int)arg->name_bytes, arg->name,
-			arg->kind == CALLARG_TEXT ? texts[take_state(key, &shift)] :
-						    conversion_of(arg->kind));
+			is_copied(arg) ? take_conversion(arg, key, &shift) : conversion_of(arg->kind));
 	}
 }
 
@@ -264,23 +295,41 @@ static void add_flags(GString *args, const struct callflags *flags, uint64_t val
 	add_text(args, names->str, names->len);
 }
 
+/* The text of argument `index`, or of an address; false if it was not readable. */
+static bool add_copied(const struct callarg *arg, const struct kernel_record *record, size_t bytes,
+	unsigned int index, GString *args)
+{
+	g_autoptr(GString) printed = NULL;
+	enum text_state state;
+	const char *copied;
+	size_t length;
+
+	if (arg->kind == CALLARG_TEXT) {
+		copied = find_text(record, bytes, index, &length, &state);
+		if (copied)
+			add_text(args, copied, length);
+		return copied;
+	}
+	copied = find_address(record, bytes, index, &length, &state);
+	if (!copied)
+		return false;
+	printed = g_string_new(NULL);
+	calladdress_print(copied, length, printed);
+	add_text(args, printed->str, printed->len);
+	return true;
+}
+
 static void add_args(const struct known_call *known, uint32_t key, const struct kernel_record *record,
 	size_t bytes, GString *args)
 {
 	const uint64_t *values = call_of(record)->args;
-	enum text_state state;
-	const char *text;
-	size_t length;
 
 	for (unsigned int i = 0; i < known->count; i++) {
 		const struct callarg *arg = &known->args[i];
 
-		if (is_left_out(arg, key))
+		if (is_left_out(arg, key) || (is_copied(arg) && add_copied(arg, record, bytes, i, args)))
 			continue;
-		text = arg->kind == CALLARG_TEXT ? find_text(record, bytes, i, &length, &state) : NULL;
-		if (text)
-			add_text(args, text, length);
-		else if (arg->kind == CALLARG_FLAGS)
+		if (arg->kind == CALLARG_FLAGS)
 			add_flags(args, arg->flags, values[i]);
 		else
 			add_word(args, callargs_value(arg, values[i], key & KEY_COMPAT));

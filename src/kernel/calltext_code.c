@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts of arguments of system calls. */
+/* Texts and addresses of arguments of system calls. */
 #include "kernel/calltext_code.h"
 
 #include <sys/syscall.h>
 
 #include "bpf/map.h"
+#include "kernel/calladdress.h"
 
 /* Threads that are executing a program at a time, which takes some ms: with more, some paths are lost. */
 #define EXECS_MAX 1024
@@ -109,6 +110,18 @@ void calltext_code_take_stack(struct emit *emit, struct calltext_frame *frame)
 	frame->scratch = code_stack(code, 8);
 }
 
+/* Adds what a text of R0 bytes takes to the size of the record: its length and its bytes, in steps of 8. */
+static void add_size(struct emit *emit)
+{
+	struct code *code = &emit->code;
+
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->bytes);
+	code_alu_imm(code, BPF_ADD, BPF_REG_0, 8 + 7);
+	code_alu_imm(code, BPF_AND, BPF_REG_0, -8);
+	code_alu(code, BPF_ADD, BPF_REG_1, BPF_REG_0);
+	code_store(code, BPF_DW, BPF_REG_10, emit->bytes, BPF_REG_1);
+}
+
 /* Reads the text of the next wanted argument, if there is one: its length, 0 if it can't be read. */
 static void read_text(struct emit *emit, const struct calltext_frame *frame, int index)
 {
@@ -141,12 +154,7 @@ static void read_text(struct emit *emit, const struct calltext_frame *frame, int
 	code_mov_imm(code, BPF_REG_0, 0);
 	code_place(code, got);
 	code_store(code, BPF_DW, BPF_REG_10, frame->lengths[index], BPF_REG_0);
-	/* a length and the text, in steps of 8 */
-	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->bytes);
-	code_alu_imm(code, BPF_ADD, BPF_REG_0, 8 + 7);
-	code_alu_imm(code, BPF_AND, BPF_REG_0, -8);
-	code_alu(code, BPF_ADD, BPF_REG_1, BPF_REG_0);
-	code_store(code, BPF_DW, BPF_REG_10, emit->bytes, BPF_REG_1);
+	add_size(emit);
 	code_place(code, none);
 }
 
@@ -168,28 +176,68 @@ static void read_exec(struct emit *emit, const struct call_machine *maps, const 
 	look_up_thread(emit, maps->execs);
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, other);
 	code_store(code, BPF_DW, BPF_REG_10, frame->scratch, BPF_REG_0);
-	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, offsetof(struct call_exec, bytes));
-	code_jump_if_imm(code, BPF_JLE, BPF_REG_1, KERNEL_STRING_BYTES, got);
-	code_mov_imm(code, BPF_REG_1, 0);
+	code_load(code, BPF_DW, BPF_REG_0, BPF_REG_0, offsetof(struct call_exec, bytes));
+	code_jump_if_imm(code, BPF_JLE, BPF_REG_0, KERNEL_STRING_BYTES, got);
+	code_mov_imm(code, BPF_REG_0, 0);
 	code_place(code, got);
-	code_store(code, BPF_DW, BPF_REG_10, frame->lengths[0], BPF_REG_1);
+	code_store(code, BPF_DW, BPF_REG_10, frame->lengths[0], BPF_REG_0);
 	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_10, frame->wanted);
 	code_store(code, BPF_DW, BPF_REG_10, frame->strings, BPF_REG_2);
-	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_10, emit->bytes);
-	code_alu_imm(code, BPF_ADD, BPF_REG_1, 8 + 7);
-	code_alu_imm(code, BPF_AND, BPF_REG_1, -8);
-	code_alu(code, BPF_ADD, BPF_REG_2, BPF_REG_1);
-	code_store(code, BPF_DW, BPF_REG_10, emit->bytes, BPF_REG_2);
+	add_size(emit);
 	code_store_imm(code, BPF_DW, BPF_REG_10, frame->lengths[1], 0);
 	code_jump(code, done);
 	code_place(code, other);
+}
+
+/*
+ * Reads the address of a socket, of which `wanted` has the argument: so many bytes as the next argument, an
+ * int, says. Without a family there is none, and a negative length is refused by the kernel.
+ */
+static void read_address(struct emit *emit, const struct calltext_frame *frame)
+{
+	struct code *code = &emit->code;
+	int none = code_label(code), read = code_label(code), fits = code_label(code), got = code_label(code);
+	int found[KERNEL_CALL_ARGS - 1];
+
+	for (int i = 0; i < (int)KERNEL_CALL_STRINGS; i++)
+		code_store_imm(code, BPF_DW, BPF_REG_10, frame->lengths[i], 0);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame->wanted);
+	code_alu_imm(code, BPF_AND, BPF_REG_1, (1 << KERNEL_CALL_ARGS) - 1);
+	for (int i = 0; i < (int)KERNEL_CALL_ARGS - 1; i++) {
+		found[i] = code_label(code);
+		code_jump_if_imm(code, BPF_JSET, BPF_REG_1, 1 << i, found[i]);
+	}
+	code_jump(code, none);
+	for (int i = 0; i < (int)KERNEL_CALL_ARGS - 1; i++) {
+		code_place(code, found[i]);
+		code_load(code, BPF_DW, BPF_REG_3, BPF_REG_10, frame->args + i * 8);
+		code_load(code, BPF_DW, BPF_REG_2, BPF_REG_10, frame->args + (i + 1) * 8);
+		code_jump(code, read);
+	}
+	code_place(code, read);
+	code_alu32(code, BPF_MOV, BPF_REG_2, BPF_REG_2);
+	code_jump_if_imm(code, BPF_JLT, BPF_REG_2, CALLADDRESS_BYTES_MIN, none);
+	code_jump_if_imm(code, BPF_JGT, BPF_REG_2, INT32_MAX, none);
+	code_jump_if_imm(code, BPF_JLE, BPF_REG_2, KERNEL_ADDRESS_BYTES, fits);
+	code_mov_imm(code, BPF_REG_2, KERNEL_ADDRESS_BYTES);
+	code_place(code, fits);
+	code_store(code, BPF_DW, BPF_REG_10, frame->strings, BPF_REG_1);
+	code_store(code, BPF_DW, BPF_REG_10, frame->lengths[0], BPF_REG_2);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame->scratch);
+	code_call(code, BPF_FUNC_probe_read_user);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, got);
+	code_store_imm(code, BPF_DW, BPF_REG_10, frame->lengths[0], 0);
+	code_place(code, got);
+	code_load(code, BPF_DW, BPF_REG_0, BPF_REG_10, frame->lengths[0]);
+	add_size(emit);
+	code_place(code, none);
 }
 
 void calltext_code_read(struct emit *emit, const struct call_machine *maps,
 	const struct calltext_frame *frame)
 {
 	struct code *code = &emit->code;
-	int none = code_label(code), there = code_label(code);
+	int none = code_label(code), there = code_label(code), address = code_label(code);
 
 	code_store_imm(code, BPF_DW, BPF_REG_10, emit->bytes,
 		(int32_t)(sizeof(struct kernel_record) + sizeof(struct kernel_call)));
@@ -206,10 +254,15 @@ void calltext_code_read(struct emit *emit, const struct call_machine *maps,
 	code_return(code, 0);
 	code_place(code, there);
 	code_store(code, BPF_DW, BPF_REG_10, frame->scratch, BPF_REG_0);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame->wanted);
+	code_jump_if_imm(code, BPF_JSET, BPF_REG_1, CALLNAMES_ADDRESS, address);
 	for (int i = 0; i < (int)KERNEL_CALL_STRINGS; i++) {
 		code_store_imm(code, BPF_DW, BPF_REG_10, frame->lengths[i], 0);
 		read_text(emit, frame, i);
 	}
+	code_jump(code, none);
+	code_place(code, address);
+	read_address(emit, frame);
 	code_place(code, none);
 }
 

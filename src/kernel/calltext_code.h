@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The texts that arguments of system calls point to: instructions that read them and write them behind a
- * struct kernel_call. They are read when the call returns, except the path of a program that is executed,
- * which is kept from the entry on.
+ * The texts, and addresses of sockets, that arguments of system calls point to: instructions that read them
+ * and write them behind a struct kernel_call. They are read when the call returns, except the path of a
+ * program that is executed, which is kept from the entry on.
  */
 #ifndef KPROFS_KERNEL_CALLTEXT_CODE_H
 #define KPROFS_KERNEL_CALLTEXT_CODE_H
@@ -16,7 +16,7 @@
 /* What the program at the return has on its stack, as offsets from R10. */
 struct calltext_frame {
 	int args, result; /* of the call, set by the caller */
-	int wanted;	  /* bits of arguments that are texts and were not copied yet */
+	int wanted;	  /* bits of arguments that are texts and were not copied yet, as in callnames.h */
 	int strings;	  /* bits of those that were copied */
 	int lengths[KERNEL_CALL_STRINGS];
 	int scratch; /* the address of the texts until they are written */
@@ -34,8 +34,8 @@ void calltext_code_keep_exec(struct emit *emit, const struct call_machine *maps)
 /* Takes room on the stack for all but `args` and `result`. */
 void calltext_code_take_stack(struct emit *emit, struct calltext_frame *frame);
 /*
- * For the return, before the record: reads the texts of the arguments whose bits are in R1, and adds them to
- * the size of the record, which is set here.
+ * For the return, before the record: reads the texts of the arguments whose bits are in R1 (callnames.h), and
+ * adds them to the size of the record, which is set here.
  */
 void calltext_code_read(struct emit *emit, const struct call_machine *maps,
 	const struct calltext_frame *frame);

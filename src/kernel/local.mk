@@ -5,6 +5,8 @@ libkernel_a_SOURCES = \
 	%D%/begun.h \
 	%D%/begun_code.c \
 	%D%/begun_code.h \
+	%D%/calladdress.c \
+	%D%/calladdress.h \
 	%D%/callargs.c \
 	%D%/callargs.h \
 	%D%/callflags.c \

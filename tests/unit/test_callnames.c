@@ -29,6 +29,10 @@ static void test_numbers_and_names(void **state)
 	assert_int_equal(callnames.texts[SYS_openat], 1 << 1);
 	assert_int_equal(callnames.texts[SYS_renameat2], 1 << 1 | 1 << 3);
 	assert_int_equal(callnames.texts[SYS_write], 0);
+	/* connect(fd, uservaddr, addrlen), sendto(fd, buff, len, flags, addr, addr_len) */
+	assert_int_equal(callnames.texts[SYS_connect], CALLNAMES_ADDRESS | 1 << 1);
+	assert_int_equal(callnames.texts[SYS_bind], CALLNAMES_ADDRESS | 1 << 1);
+	assert_int_equal(callnames.texts[SYS_sendto], CALLNAMES_ADDRESS | 1 << 4);
 }
 
 int main(void)

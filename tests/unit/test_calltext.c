@@ -8,7 +8,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include <cmocka.h>
@@ -45,8 +47,8 @@ static void add_text(struct sample *sample, unsigned int arg, const char *text, 
 	sample->bytes += 8 + (bytes + 7) / 8 * 8;
 }
 
-/* Label, format and arguments, put together by the code that writes the trace. */
-static void assert_line(const struct sample *sample, const char *expected)
+/* Label, format and arguments, put together by the code that writes the trace. `row`: for the message. */
+static void assert_line_of(int row, const struct sample *sample, const char *expected)
 {
 	struct calltext *calltext = calltext_create();
 	struct trace_text *trace_text = trace_text_create();
@@ -66,12 +68,19 @@ static void assert_line(const struct sample *sample, const char *expected)
 	event.args_bytes = (uint32_t)args->len;
 	g_string_append_printf(line, "%s: %s", label, trace_text_format(trace_text, &event, &bytes, &cut));
 	assert_false(cut);
+	if (strcmp(line->str, expected))
+		print_error("the row of line %d:\n", row);
 	assert_string_equal(line->str, expected);
 	g_string_free(line, TRUE);
 	g_string_free(args, TRUE);
 	g_free(copy);
 	trace_text_destroy(trace_text);
 	calltext_destroy(calltext);
+}
+
+static void assert_line(const struct sample *sample, const char *expected)
+{
+	assert_line_of(0, sample, expected);
 }
 
 static void test_lines(void **state)
@@ -184,6 +193,95 @@ static void test_damaged_texts(void **state)
 	assert_line(&s, "syscall:symlinkat: oldname=\"\" newdfd=0 newname=0x2000 = 0 (4.2 us)");
 }
 
+/* The bytes are those of the C library's structs; ports and IP addresses are in the order of the network. */
+static void test_addresses(void **state)
+{
+	static const char inet[16] = { [2] = 0, 80, 127, 0, 0, 1 };
+	static const char inet6[28] = { [2] = 0, 53, 0, 0, 0, 0, (char)0xfe, (char)0x80, [23] = 1 };
+	const struct {
+		int line;
+		sa_family_t family;
+		const char *bytes; /* with two in place of the family */
+		size_t count;
+		uint32_t scope; /* of the byte 24 on, in the order of this machine */
+		const char *expected;
+	} rows[] = {
+		{ __LINE__, AF_INET, inet, 16, 0, "{AF_INET, 127.0.0.1:80}" },
+		{ __LINE__, AF_INET, inet, 8, 0, "{AF_INET, 127.0.0.1:80}" },
+		{ __LINE__, AF_INET, inet, 7, 0, "{AF_INET, 0x00507f0000}" },
+		{ __LINE__, AF_INET, inet, 2, 0, "{AF_INET}" },
+		{ __LINE__, AF_INET6, inet6, 28, 0, "{AF_INET6, [fe80::1]:53}" },
+		{ __LINE__, AF_INET6, inet6, 28, 2, "{AF_INET6, [fe80::1%2]:53}" },
+		{ __LINE__, AF_INET6, inet6, 27, 2, "{AF_INET6, [fe80::1]:53}" },
+		{ __LINE__, AF_INET6, inet6, 24, 0, "{AF_INET6, [fe80::1]:53}" },
+		{ __LINE__, AF_INET6, inet6, 23, 0,
+			"{AF_INET6, 0x003500000000fe8000000000000000000000000000}" },
+		{ __LINE__, AF_UNIX, "..", 2, 0, "{AF_UNIX}" },
+		{ __LINE__, AF_UNIX, "../run/a\0bc", 12, 0, "{AF_UNIX, \"/run/a\"}" },
+		{ __LINE__, AF_UNIX, "../run/a", 8, 0, "{AF_UNIX, \"/run/a\"}" },
+		{ __LINE__, AF_UNIX, "..a\nb\177", 6, 0, "{AF_UNIX, \"a\\x0ab\\x7f\"}" },
+		{ __LINE__, AF_UNIX, "..\0name", 7, 0, "{AF_UNIX, @\"name\"}" },
+		{ __LINE__, AF_UNIX, "..\0a\0b\0", 7, 0, "{AF_UNIX, @\"a\\x00b\\x00\"}" },
+		{ __LINE__, AF_UNIX, "..\0", 3, 0, "{AF_UNIX, @\"\"}" },
+		{ __LINE__, AF_UNSPEC, "..\0\0", 4, 0, "{AF_UNSPEC, 0x0000}" },
+		{ __LINE__, AF_NETLINK, "..\0\0\1\2\3\377", 8, 0, "{AF_NETLINK, 0x0000010203ff}" },
+		{ __LINE__, 999, "..\1", 3, 0, "{999, 0x01}" },
+		/* no family */
+		{ __LINE__, AF_INET, inet, 1, 0, "0x7000" },
+		{ __LINE__, AF_INET, inet, 0, 0, "0x7000" },
+	};
+	struct sample s;
+	char bytes[28], line[200];
+
+	(void)state;
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		memcpy(bytes, rows[i].bytes, rows[i].count);
+		memcpy(bytes, &rows[i].family, sizeof(rows[i].family));
+		if (rows[i].scope)
+			memcpy(bytes + 24, &rows[i].scope, sizeof(rows[i].scope));
+		begin(&s, SYS_connect, 0, -ECONNREFUSED);
+		s.call.args[0] = 3;
+		s.call.args[1] = 0x7000;
+		s.call.args[2] = rows[i].count;
+		add_text(&s, 1, bytes, rows[i].count);
+		snprintf(line, sizeof(line), "syscall:connect: fd=3 uservaddr=%s addrlen=%zu = "
+			"-1 ECONNREFUSED (Connection refused) (4.2 us)", rows[i].expected, rows[i].count);
+		assert_line_of(rows[i].line, &s, line);
+	}
+}
+
+/* The longest one, one that was not copied, and damaged ones. */
+static void test_bounds_of_addresses(void **state)
+{
+	char bytes[KERNEL_ADDRESS_BYTES], line[400];
+	const sa_family_t family = AF_UNIX;
+	struct sample s;
+
+	(void)state;
+	memset(bytes, 'x', sizeof(bytes));
+	memcpy(bytes, &family, sizeof(family));
+	begin(&s, SYS_sendto, 0, 5);
+	s.call.args[4] = 0x7000;
+	s.call.args[5] = 128;
+	add_text(&s, 4, bytes, sizeof(bytes));
+	snprintf(line, sizeof(line), "syscall:sendto: fd=0 buff=0 len=0 flags=0 addr={AF_UNIX, \"%.126s\"} "
+		"addr_len=128 = 5 (4.2 us)", bytes + 2);
+	assert_line(&s, line);
+	s.texts[0] = 136; /* behind the end */
+	assert_line(&s, "syscall:sendto: fd=0 buff=0 len=0 flags=0 addr=0x7000 addr_len=128 = 5 (4.2 us)");
+	s.texts[0] = UINT64_MAX;
+	assert_line(&s, "syscall:sendto: fd=0 buff=0 len=0 flags=0 addr=0x7000 addr_len=128 = 5 (4.2 us)");
+	s.call.strings = 0;
+	s.call.args[4] = 0;
+	assert_line(&s, "syscall:sendto: fd=0 buff=0 len=0 flags=0 addr=0 addr_len=128 = 5 (4.2 us)");
+	begin(&s, 361, KERNEL_RECORD_COMPAT, 0); /* bind of 32-bit programs, whose addresses are not copied */
+	s.call.args[1] = 0xffff7000;
+	s.call.args[2] = 16;
+#if defined(__x86_64__)
+	assert_line(&s, "syscall:bind: fd=0 umyaddr=0xffff7000 addrlen=16 = 0 (4.2 us)");
+#endif
+}
+
 static void assert_flags(const char *kind, uint32_t value, const char *expected)
 {
 	const struct callflags *flags = callflags_find(kind, strlen(kind));
@@ -236,6 +334,7 @@ static void test_kinds(void **state)
 	callnames_init(&tables[0]);
 	callnames_init_compat(&tables[1]);
 	for (size_t i = 0; i < 2 * CALLNAMES_NUMBERS; i++) {
+		const uint8_t texts = tables[i / CALLNAMES_NUMBERS].texts[i % CALLNAMES_NUMBERS];
 		const char *text = tables[i / CALLNAMES_NUMBERS].args[i % CALLNAMES_NUMBERS];
 		size_t count = text ? callargs_parse(text, args, &result) : 0;
 
@@ -247,6 +346,10 @@ static void test_kinds(void **state)
 				assert_memory_equal(kind, ":x", 2);
 			if (args[j].kind == CALLARG_CREATE_MODE)
 				assert_true(j > 0 && args[j - 1].kind == CALLARG_FLAGS);
+			/* the length is behind it, and the call has no texts */
+			if (args[j].kind == CALLARG_SOCKET_ADDRESS)
+				assert_true(j + 1 < count && args[j + 1].kind == CALLARG_INT);
+			assert_false(args[j].kind == CALLARG_TEXT && texts & CALLNAMES_ADDRESS);
 			seen++;
 		}
 	}
@@ -259,6 +362,8 @@ int main(void)
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_32_bit_calls),
 		cmocka_unit_test(test_damaged_texts),
+		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_bounds_of_addresses),
 		cmocka_unit_test(test_flags),
 		cmocka_unit_test(test_kinds),
 	};

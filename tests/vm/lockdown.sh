@@ -51,6 +51,11 @@ syscall:openat: .* filename=\"$WORK/a*\"\.\.\. .* ENOENT" "$WORK/trace"
 	check "the path of a program" grep -q 'true\[[0-9]*\] syscall:execve: filename="[^"]*/true" ' "$WORK/trace"
 	check "stacks of the kernel and of the program" [ "$(grep -A 8 'syscall:openat: ' "$WORK/trace" |
 		grep -c '0x[0-9a-f]*$')" -gt 2 ]
+	put events/kernel/syscall:bind "1 /comm == \"kernel_addresse\"/" || fail "bind: $(tail -n 1 "$MNT/kperr")"
+	rm -f "$WORK/bound"
+	tests/fs/kernel_addresses "$WORK/bound" >/dev/null || fail "addresses: status $?"
+	check "an address" grep -q "syscall:bind: fd=[0-9]* umyaddr={AF_UNIX, \"$WORK/bound\"} addrlen=110 = 0 (" "$MNT/kptrace"
+	put events/kernel/syscall:bind 0
 	put events/kernel/sched:sched_process_exit 0
 	put events/kernel/function:vfs_fallocate 0
 	put events/kernel/syscall:openat 0
