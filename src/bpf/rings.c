@@ -243,10 +243,13 @@ static uint64_t find_boundary(const struct rings *rings, uint32_t cpu, uint64_t 
 		const struct kernel_chunk *first = &head->chunks[chunk & (chunks - 1)];
 		uint64_t at = read_word(&first->pos);
 
-		/* the program stores the number first, then the position */
 		*number = read_word(&first->seq);
+		/*
+		 * The program stores the number first, then the position: between them it is the number of
+		 * the chunk that is written over this one. Its bytes are reserved before.
+		 */
 		if (at / KERNEL_CHUNK_BYTES == chunk && at >= pos && at <= end &&
-			read_word(&first->pos) == at)
+			read_word(&head->pos) / KERNEL_CHUNK_BYTES < chunk + chunks)
 			return at;
 	}
 	*number = read_word(&head->count);
@@ -289,16 +292,26 @@ static bool is_finished(const char *data, uint32_t mask, uint64_t at, uint64_t *
 		KERNEL_HEAD_UNITS(*word) <= KERNEL_RECORD_MAX / 8;
 }
 
+static struct kernel_record *record_at(const struct rings_copy *copy, uint64_t at)
+{
+	return (struct kernel_record *)(void *)(copy->data + (at & copy->mask));
+}
+
 const struct kernel_record *rings_next(const struct rings_copy *copy, uint64_t *at)
 {
 	const struct kernel_record *record;
 	uint64_t word;
 
-	if (copy->gap_end && *at == copy->gap)
-		*at = copy->gap_end;
-	if (*at >= copy->end || !is_finished(copy->data, copy->mask, *at, &word))
+	while (*at < copy->end && !is_finished(copy->data, copy->mask, *at, &word)) {
+		/* a gap: see leave_gap() */
+		record = record_at(copy, *at);
+		if (record->time_ns <= *at || record->time_ns > copy->end)
+			return NULL;
+		*at = record->time_ns;
+	}
+	if (*at >= copy->end)
 		return NULL;
-	record = (const struct kernel_record *)(const void *)(copy->data + (*at & copy->mask));
+	record = record_at(copy, *at);
 	*at += KERNEL_HEAD_UNITS(word) * 8;
 	return *at <= copy->end ? record : NULL;
 }
@@ -329,47 +342,85 @@ static void count_torn(struct rings *rings, uint32_t cpu, uint64_t until, uint64
 	pthread_mutex_unlock(&rings->lock);
 }
 
-/* Leaves out what is between the unfinished record at `at` and the next chunk's first record. */
-static uint64_t skip_unfinished(struct rings *rings, struct rings_copy *copy, uint64_t at, uint64_t last)
+/*
+ * The number of the record at `at` of the ring, if those before it in its chunk are finished. False: it is
+ * not known, since they are not, or were overwritten.
+ */
+static bool find_number(const struct rings *rings, uint32_t cpu, uint64_t at, uint32_t *number)
 {
-	uint64_t number, next = find_boundary(rings, copy->cpu, at + 8, copy->end, &number);
+	uint64_t word, first, next = find_boundary(rings, cpu, at / KERNEL_CHUNK_BYTES * KERNEL_CHUNK_BYTES,
+		at + 8, &first);
 
-	if (next >= copy->end || copy->gap_end) {
-		copy->end = at;
-		return at;
+	*number = (uint32_t)first;
+	for (; next < at && is_finished(data_of(rings, cpu), rings->bytes - 1, next, &word); (*number)++)
+		next += KERNEL_HEAD_UNITS(word) * 8;
+	return next == at;
+}
+
+/* What is known of the numbers of records while a copy is walked. */
+struct walk {
+	uint64_t at;
+	bool numbered;
+	uint32_t number; /* behind the highest one that was seen: events interrupt each other */
+};
+
+static void pass_record(struct walk *walk, const struct kernel_record *record)
+{
+	if (!walk->numbered || (int32_t)(record->seq + 1 - walk->number) > 0)
+		walk->number = record->seq + 1;
+	walk->numbered = true;
+	walk->at += KERNEL_HEAD_UNITS(record->head) * 8;
+}
+
+/*
+ * Leaves out what is between an unfinished record and the first one of the next chunk, or ends the copy if
+ * there is none yet.
+ */
+static void skip_unfinished(struct rings *rings, struct rings_copy *copy, struct walk *walk)
+{
+	uint64_t number, next = find_boundary(rings, copy->cpu, walk->at + 8, copy->end, &number);
+	struct kernel_record *gap = record_at(copy, walk->at);
+	int32_t records = 1; /* of more it is not known how many */
+
+	if (next >= copy->end) {
+		copy->end = walk->at;
+		return;
 	}
-	copy->gap = at;
-	copy->gap_end = next;
-	/* without a record before it, the number of the one at `at` is not known unless it is the first */
-	count_torn(rings, copy->cpu, next, last || !at ? number - last : 1);
-	return next;
+	if (walk->numbered || find_number(rings, copy->cpu, walk->at, &walk->number))
+		records = (int32_t)((uint32_t)number - walk->number);
+	count_torn(rings, copy->cpu, next, records > 0 ? (uint64_t)records : 1);
+	gap->head = 0;
+	gap->time_ns = next;
+	*walk = (struct walk){ .at = next, .numbered = true, .number = (uint32_t)number };
 }
 
 /*
  * Goes through the copy. At a record that is not finished it copies the rest again, and at last gives it
- * up, or ends the copy before it. last: the number of the copy's first record, 0 if it is not known.
+ * up, or ends the copy before it. One that was overwritten before it was copied is not waited for.
  */
-static void settle(struct rings *rings, struct rings_copy *copy, bool skip, uint64_t last)
+static void settle(struct rings *rings, struct rings_copy *copy, bool skip)
 {
-	uint64_t at = copy->begin, word;
+	struct walk walk = { .at = copy->begin };
+	uint64_t word, least, number;
 	int tries = 0;
 
-	while (at < copy->end) {
-		if (is_finished(copy->data, copy->mask, at, &word)) {
-			const struct kernel_record *record =
-				(const struct kernel_record *)(const void *)(copy->data + (at & copy->mask));
-
-			last = record->seq + 1;
-			at += KERNEL_HEAD_UNITS(word) * 8;
+	while (walk.at < copy->end) {
+		if (is_finished(copy->data, copy->mask, walk.at, &word)) {
+			pass_record(&walk, record_at(copy, walk.at));
 			continue;
 		}
-		if (tries++ < UNFINISHED_TRIES) {
+		atomic_fence_acquire(); /* after the data */
+		least = oldest(rings, read_word(&head_of(rings, copy->cpu)->pos));
+		if (walk.at < least) {
+			copy->begin = find_boundary(rings, copy->cpu, least, copy->end, &number);
+			walk = (struct walk){ .at = copy->begin };
+		} else if (tries++ < UNFINISHED_TRIES) {
 			usleep(UNFINISHED_US);
-			copy_bytes(rings, copy, at, copy->end);
+			copy_bytes(rings, copy, walk.at, copy->end);
 		} else if (skip) {
-			at = skip_unfinished(rings, copy, at, last);
+			skip_unfinished(rings, copy, &walk);
 		} else {
-			copy->end = at;
+			copy->end = walk.at;
 		}
 	}
 }
@@ -393,7 +444,7 @@ int rings_copy(struct rings *rings, uint32_t cpu, uint64_t from, bool skip, stru
 		return -ENOMEM;
 	}
 	copy_bytes(rings, copy, copy->begin, end);
-	settle(rings, copy, skip, number);
+	settle(rings, copy, skip);
 	/* after the data: what was reserved meanwhile may have been written over the copied records */
 	atomic_fence_acquire();
 	now = read_word(&head->pos);

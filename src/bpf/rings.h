@@ -59,21 +59,23 @@ struct rings_totals {
 };
 void rings_total(struct rings *rings, struct rings_totals *totals);
 
-/* What one CPU's ring held at one moment. */
+/*
+ * What one CPU's ring held at one moment. A record that is not finished is a gap here: its time is the
+ * position of the next record.
+ */
 struct rings_copy {
 	uint32_t cpu;
-	char *data;      /* as in the ring, with slack; only from begin to end; NULL if empty */
-	uint64_t begin;  /* position of the first record */
-	uint64_t end;    /* behind the last one */
-	uint64_t gap;    /* position of records that are left out, */
-	uint64_t gap_end; /* and the next one behind them; 0 if there are none */
+	char *data;     /* as in the ring, with slack; only from begin to end; NULL if empty */
+	uint64_t begin; /* position of the first record */
+	uint64_t end;   /* behind the last one */
 	uint32_t mask;
 };
 
 /*
  * Copies the records from position `from` on, or those that are still there. Waits 20 ms at most for a
- * record that is being written: then, with `skip`, it and what follows in its chunk are left out and
- * counted as torn, else the copy ends before it. -ENOMEM; then the copy is empty.
+ * record that is being written: then, with `skip`, it and what follows up to the first record of the next
+ * chunk are left out and counted as torn. Without `skip`, and if no such record is there yet, the copy ends
+ * before it. -ENOMEM; then the copy is empty.
  */
 int rings_copy(struct rings *rings, uint32_t cpu, uint64_t from, bool skip, struct rings_copy *copy);
 void rings_copy_clear(struct rings_copy *copy);

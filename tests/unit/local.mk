@@ -54,6 +54,11 @@ tests_unit_test_buildid_LDADD = $(SYS_TEST_LIBS)
 unit_tests += tests/unit/test_cgroup
 tests_unit_test_cgroup_LDADD = $(SYS_TEST_LIBS)
 
+unit_tests += tests/unit/test_rings
+tests_unit_test_rings_LDADD = libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
+tests_unit_test_rings_LDFLAGS = -Wl,--wrap=map_create,--wrap=map_mmap,--wrap=map_possible_cpus \
+	-Wl,--wrap=usleep,--wrap=malloc
+
 unit_tests += tests/unit/test_callnames
 tests_unit_test_callnames_LDADD = libkernel.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
