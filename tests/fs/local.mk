@@ -177,10 +177,11 @@ EXTRA_DIST += %D%/kernel_slots.sh %D%/kernel_flood.sh %D%/kernel_memory.sh
 # events of the kernel: kernel_calls makes a known number of system calls
 check_PROGRAMS += tests/fs/kernel_calls
 tests_fs_kernel_calls_SOURCES = %D%/kernel_calls.c
-check_PROGRAMS += tests/fs/kernel_addresses
+check_PROGRAMS += tests/fs/kernel_addresses tests/fs/kernel_turns
 tests_fs_kernel_addresses_SOURCES = %D%/kernel_addresses.c
-TESTS += %D%/kernel_addresses.sh
-EXTRA_DIST += %D%/kernel_addresses.sh
+tests_fs_kernel_turns_SOURCES = %D%/kernel_turns.c
+TESTS += %D%/kernel_addresses.sh %D%/kernel_order.sh
+EXTRA_DIST += %D%/kernel_addresses.sh %D%/kernel_order.sh
 TESTS += %D%/kernel_events.sh %D%/probes.sh %D%/kernel_underway.sh %D%/kernel_pids.sh %D%/kernel_keep.sh
 EXTRA_DIST += %D%/kernel_events.sh %D%/probes.sh %D%/kernel_underway.sh %D%/kernel_pids.sh %D%/kernel_keep.sh
 # programs of probes/ at functions of a program: probes_user calls one a known number of times
