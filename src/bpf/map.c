@@ -11,7 +11,8 @@
 
 int map_create(const struct map_spec *spec, int *fd, struct err *err)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = spec->flags);
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = spec->flags,
+		.inner_map_fd = (uint32_t)spec->inner);
 	int made = bpf_map_create(spec->type, spec->name, spec->key_bytes, spec->value_bytes, spec->entries,
 		&opts);
 

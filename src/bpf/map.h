@@ -19,6 +19,7 @@ struct map_spec {
 	uint32_t value_bytes;
 	uint32_t entries;
 	uint32_t flags; /* BPF_F_... */
+	int inner;	/* of BPF_MAP_TYPE_ARRAY_OF_MAPS: a map like those that it has */
 };
 
 /*

@@ -19,6 +19,7 @@ struct samples {
 	uint32_t cpus;
 	size_t bytes;
 	struct samples_slot *slots; /* shared with the programs */
+	struct samples_condition condition;
 };
 
 static int create_maps(struct samples *s, struct err *err)
@@ -64,6 +65,11 @@ int samples_create(struct samples **out, struct err *err)
 	return 0;
 }
 
+void samples_set_condition(struct samples *s, const struct samples_condition *condition)
+{
+	s->condition = *condition;
+}
+
 struct samples *samples_get(struct samples *s)
 {
 	atomic_add_relaxed(&s->references, 1);
@@ -75,6 +81,8 @@ void samples_put(struct samples *s)
 	/* acq_rel: what others did with it is done before it is freed */
 	if (!s || atomic_add_acq_rel(&s->references, -1u) != 1)
 		return;
+	if (s->condition.destroy)
+		s->condition.destroy(s->condition.arg);
 	if (s->slots)
 		munmap(s->slots, s->bytes);
 	if (s->outputs >= 0)
@@ -99,15 +107,37 @@ uint32_t samples_cpus(const struct samples *s)
 	return s->cpus;
 }
 
-void samples_emit_count(const struct samples *s, int32_t by, struct code *code)
+/* Adds to a member of the slot of this CPU. R0 to R2 are lost. */
+static void emit_add(const struct samples *s, uint32_t member, int32_t by, struct code *code)
 {
 	code_call(code, BPF_FUNC_get_smp_processor_id);
 	code_alu_imm(code, BPF_AND, BPF_REG_0, (int32_t)s->cpus - 1);
 	code_alu_imm(code, BPF_MUL, BPF_REG_0, (int32_t)sizeof(struct samples_slot));
-	code_map_value(code, BPF_REG_1, s->slots_fd, offsetof(struct samples_slot, taken));
+	code_map_value(code, BPF_REG_1, s->slots_fd, member);
 	code_alu(code, BPF_ADD, BPF_REG_1, BPF_REG_0);
 	code_mov_imm(code, BPF_REG_2, by);
 	code_atomic(code, BPF_DW, BPF_ADD, BPF_REG_1, 0, BPF_REG_2);
+}
+
+void samples_emit_count(const struct samples *s, int32_t by, struct code *code)
+{
+	emit_add(s, offsetof(struct samples_slot, taken), by, code);
+}
+
+void samples_emit_check(const struct samples *s, struct code *code, int end)
+{
+	int refused, taken;
+
+	if (!s->condition.emit)
+		return;
+	refused = code_label(code);
+	taken = code_label(code);
+	s->condition.emit(s->condition.arg, code, refused);
+	code_jump(code, taken);
+	code_place(code, refused);
+	emit_add(s, offsetof(struct samples_slot, refused), 1, code);
+	code_jump(code, end);
+	code_place(code, taken);
 }
 
 int samples_add_cpu(struct samples *s, unsigned int cpu, int perf_event)
@@ -127,4 +157,9 @@ void samples_remove_cpu(struct samples *s, unsigned int cpu)
 uint64_t samples_taken(const struct samples *s, unsigned int cpu)
 {
 	return cpu < s->cpus ? atomic_plain_read_acquire(&s->slots[cpu].taken) : 0;
+}
+
+uint64_t samples_refused(const struct samples *s, unsigned int cpu)
+{
+	return cpu < s->cpus ? atomic_plain_read_acquire(&s->slots[cpu].refused) : 0;
 }

@@ -244,6 +244,7 @@ static void make_sample(struct gen *gen, const struct ast_expr *call)
 		gen_refuse(gen, call->place, EOPNOTSUPP, "sample() needs a profiler");
 		return;
 	}
+	samples_emit_check(gen->env->samples, code, done);
 	/* before, so that no sample is read that is not counted */
 	samples_emit_count(gen->env->samples, 1, code);
 	code_store_imm(code, BPF_DW, BPF_REG_10, data.offset, 0);

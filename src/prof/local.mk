@@ -30,6 +30,7 @@ libprof_a_SOURCES = \
 	%D%/only.c %D%/only.h \
 	%D%/only_filter.c %D%/only_filter.h \
 	%D%/only_points.c %D%/only_points.h \
+	%D%/only_steps.c %D%/only_steps.h \
 	%D%/packed.c %D%/packed.h %D%/packed_form.h \
 	%D%/packer.c \
 	%D%/profiler.c \

@@ -9,24 +9,21 @@
 #include "base/nearest.h"
 #include "bpf/record.h"
 #include "probes/expr_code.h"
-#include "sys/cgroup.h"
 #include "sys/proc.h"
-
-enum name { NAME_PID, NAME_TID, NAME_PPID, NAME_UID, NAME_GID, NAME_CPU, NAME_COMM, NAME_CGROUP };
 
 static const struct {
 	const char *text;
 	enum ast_type_kind type;
 	bool is_process; /* a number in the first pid namespace */
 } names[] = {
-	[NAME_PID] = { "pid", AST_INTEGER, true },
-	[NAME_TID] = { "tid", AST_INTEGER, true },
-	[NAME_PPID] = { "ppid", AST_INTEGER, true },
-	[NAME_UID] = { "uid", AST_INTEGER, false },
-	[NAME_GID] = { "gid", AST_INTEGER, false },
-	[NAME_CPU] = { "cpu", AST_INTEGER, false },
-	[NAME_COMM] = { "comm", AST_STRING, false },
-	[NAME_CGROUP] = { "cgroup", AST_STRING, false },
+	[ONLY_PID] = { "pid", AST_INTEGER, true },
+	[ONLY_TID] = { "tid", AST_INTEGER, true },
+	[ONLY_PPID] = { "ppid", AST_INTEGER, true },
+	[ONLY_UID] = { "uid", AST_INTEGER, false },
+	[ONLY_GID] = { "gid", AST_INTEGER, false },
+	[ONLY_CPU] = { "cpu", AST_INTEGER, false },
+	[ONLY_COMM] = { "comm", AST_STRING, false },
+	[ONLY_CGROUP] = { "cgroup", AST_STRING, false },
 };
 
 struct named_cgroup {
@@ -71,7 +68,7 @@ static int note_string(struct only *only, const struct ast_expr *name, const str
 {
 	struct named_cgroup named = { .node = literal };
 
-	if (name->number == NAME_CGROUP)
+	if (name->number == ONLY_CGROUP)
 		g_array_append_val(only->cgroups, named);
 	else if (strlen(literal->text) >= KERNEL_COMM_BYTES)
 		return expr_fail(only->expr, literal, EINVAL, err,
@@ -156,6 +153,28 @@ const char *only_cgroup(const struct only *only)
 	return g_array_index(only->cgroups, struct named_cgroup, 0).node->text;
 }
 
+const struct ast_expr *only_root(const struct only *only)
+{
+	return expr_root(only->expr);
+}
+
+/* By the text of its literal, not by what it says: the tree has it once. */
+static const struct cgroup *find_cgroup(const struct only *only, const char *text)
+{
+	for (guint i = 0; i < only->cgroups->len; i++) {
+		const struct named_cgroup *named = &g_array_index(only->cgroups, struct named_cgroup, i);
+
+		if (named->node->text == text)
+			return &named->cgroup;
+	}
+	return NULL;
+}
+
+const struct cgroup *only_cgroup_of(const struct only *only, const struct ast_expr *literal)
+{
+	return find_cgroup(only, literal->text);
+}
+
 /* ---- instructions ----------------------------------------------------------------------------- */
 
 int only_fields_init(struct only_fields *fields, const struct types *types, struct err *err)
@@ -200,34 +219,38 @@ struct emitting {
 	bool is_current;
 };
 
+void only_emit_name(const struct only_fields *fields, enum only_name name, int task, struct code *code)
+{
+	switch (name) {
+	case ONLY_PID:
+		code_load(code, BPF_W, BPF_REG_0, task, fields->tgid);
+		return;
+	case ONLY_TID:
+		code_load(code, BPF_W, BPF_REG_0, task, fields->pid);
+		return;
+	case ONLY_PPID:
+		code_load(code, BPF_DW, BPF_REG_0, task, fields->parent);
+		code_load(code, BPF_W, BPF_REG_0, BPF_REG_0, fields->tgid);
+		return;
+	case ONLY_UID:
+	case ONLY_GID:
+		code_load(code, BPF_DW, BPF_REG_0, task, fields->cred);
+		code_load(code, BPF_W, BPF_REG_0, BPF_REG_0, name == ONLY_UID ? fields->uid : fields->gid);
+		return;
+	case ONLY_CPU:
+		code_call(code, BPF_FUNC_get_smp_processor_id);
+		return;
+	case ONLY_COMM:
+	case ONLY_CGROUP:
+		return; /* strings */
+	}
+}
+
 static void load(void *arg, struct code *code, uint64_t name)
 {
 	const struct emitting *emitting = arg;
-	const struct only_fields *fields = emitting->fields;
 
-	switch ((enum name)name) {
-	case NAME_PID:
-		code_load(code, BPF_W, BPF_REG_0, BPF_REG_8, fields->tgid);
-		return;
-	case NAME_TID:
-		code_load(code, BPF_W, BPF_REG_0, BPF_REG_8, fields->pid);
-		return;
-	case NAME_PPID:
-		code_load(code, BPF_DW, BPF_REG_0, BPF_REG_8, fields->parent);
-		code_load(code, BPF_W, BPF_REG_0, BPF_REG_0, fields->tgid);
-		return;
-	case NAME_UID:
-	case NAME_GID:
-		code_load(code, BPF_DW, BPF_REG_0, BPF_REG_8, fields->cred);
-		code_load(code, BPF_W, BPF_REG_0, BPF_REG_0, name == NAME_UID ? fields->uid : fields->gid);
-		return;
-	case NAME_CPU:
-		code_call(code, BPF_FUNC_get_smp_processor_id);
-		return;
-	case NAME_COMM:
-	case NAME_CGROUP:
-		return; /* strings */
-	}
+	only_emit_name(emitting->fields, (enum only_name)name, BPF_REG_8, code);
 }
 
 /* R0 = the 8 bytes at R3 in the kernel's memory, 0 if they can't be read. */
@@ -289,20 +312,15 @@ static void compare_cgroup(const struct emitting *emitting, struct code *code, c
 static void compare(void *arg, struct code *code, uint64_t name, const char *text)
 {
 	const struct emitting *emitting = arg;
-	const GArray *cgroups = emitting->only->cgroups;
+	const struct cgroup *cgroup;
 
-	if (name == NAME_COMM) {
+	if (name == ONLY_COMM) {
 		expr_code_compare(code, BPF_REG_8, emitting->fields->comm, KERNEL_COMM_BYTES, text);
 		return;
 	}
-	for (guint i = 0; i < cgroups->len; i++) {
-		const struct named_cgroup *named = &g_array_index(cgroups, struct named_cgroup, i);
-
-		if (named->node->text == text) {
-			compare_cgroup(emitting, code, &named->cgroup);
-			return;
-		}
-	}
+	cgroup = find_cgroup(emitting->only, text);
+	if (cgroup)
+		compare_cgroup(emitting, code, cgroup);
 }
 
 void only_emit(const struct only *only, const struct only_fields *fields, bool is_current, struct code *code)

@@ -16,6 +16,8 @@
 #include "base/err.h"
 #include "bpf/code.h"
 #include "bpf/types.h"
+#include "probes/expr.h"
+#include "sys/cgroup.h"
 
 struct only;
 
@@ -32,6 +34,13 @@ const char *only_text(const struct only *only);
 int only_find_cgroups(struct only *only, struct err *err);
 /* The path of the cgroup, if the expression says no more than that a task is in it; else NULL. */
 const char *only_cgroup(const struct only *only);
+
+/* What an expression may name: ast_expr.number of a name. */
+enum only_name { ONLY_PID, ONLY_TID, ONLY_PPID, ONLY_UID, ONLY_GID, ONLY_CPU, ONLY_COMM, ONLY_CGROUP };
+
+const struct ast_expr *only_root(const struct only *only);
+/* The cgroup that a literal names, which is compared with ONLY_CGROUP. */
+const struct cgroup *only_cgroup_of(const struct only *only, const struct ast_expr *literal);
 
 /* Where the kernel keeps what an expression may name, as offsets. */
 struct only_fields {
@@ -51,6 +60,8 @@ int only_fields_find(struct only_fields *fields, struct err *err);
  * R0 = other than 0 if the task in R8, of which the verifier knows the type, is wanted. It is the one that
  * runs, or another one. R1 to R5 are lost.
  */
+/* R0 = the value of a name that is a number, of the task at a register. R1 to R5 are lost. */
+void only_emit_name(const struct only_fields *fields, enum only_name name, int task, struct code *code);
 void only_emit(const struct only *only, const struct only_fields *fields, bool is_current,
 	struct code *code);
 

@@ -103,8 +103,13 @@ static bool needs_other_run(const struct run *run, const struct only *only)
 /* settings.only is the new one. */
 static int change_run(struct profiler *p, const struct only *only, struct err *err)
 {
+	int ret;
+
 	if (needs_other_run(p->run, only))
 		return restart(p, p->programs_only, err);
+	ret = profiler_choose_programs(p, only, err);
+	if (ret)
+		return ret;
 	if (p->run->config.only)
 		return only_filter_set(p->run->config.only, only, err);
 	if (!only)
@@ -136,7 +141,9 @@ int profiler_set_only(struct profiler *p, const char *text, struct err *err)
 	ret = p->run ? change_run(p, only, err) : 0;
 	if (ret) {
 		set_only(p, before);
-		if (!p->run)
+		if (p->run)
+			(void)profiler_choose_programs(p, before, NULL);
+		else
 			restore(p, programs_only);
 	}
 	only_destroy(ret ? only : before);

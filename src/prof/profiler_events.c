@@ -61,6 +61,34 @@ static struct program_event *find_program(const struct profiler *p, const char *
 	return NULL;
 }
 
+/* What checks `only` belongs to the samples. */
+static void emit_only(const void *arg, struct code *code, int refused)
+{
+	only_steps_emit(arg, code, refused);
+}
+
+static void destroy_only(void *arg)
+{
+	only_steps_destroy(arg);
+}
+
+static int create_samples(struct program_event *program, struct err *err)
+{
+	struct samples_condition condition = { .emit = emit_only, .destroy = destroy_only };
+	int ret = samples_create(&program->samples, err);
+
+	if (ret)
+		return ret;
+	ret = only_steps_create(&program->steps, err);
+	if (ret) {
+		samples_put(program->samples);
+		return ret;
+	}
+	condition.arg = program->steps;
+	samples_set_condition(program->samples, &condition);
+	return 0;
+}
+
 struct program_event *profiler_program(struct profiler *p, const char *text, struct err *err)
 {
 	struct program_event *program = find_program(p, text);
@@ -68,7 +96,7 @@ struct program_event *profiler_program(struct profiler *p, const char *text, str
 	if (program)
 		return program;
 	program = g_new0(struct program_event, 1);
-	if (samples_create(&program->samples, err)) {
+	if (create_samples(program, err)) {
 		g_free(program);
 		return NULL;
 	}
@@ -77,6 +105,20 @@ struct program_event *profiler_program(struct profiler *p, const char *text, str
 	g_ptr_array_add(p->programs, program);
 	pthread_mutex_unlock(&p->lock);
 	return program;
+}
+
+int profiler_choose_programs(struct profiler *p, const struct only *only, struct err *err)
+{
+	int ret = 0;
+
+	/* the list changes in this thread only */
+	for (guint i = 0; !ret && i < p->programs->len; i++) {
+		const struct program_event *program = g_ptr_array_index(p->programs, i);
+
+		if (program->users)
+			ret = only_steps_set(program->steps, only, err);
+	}
+	return ret;
 }
 
 bool profiler_has_programs(struct profiler *p)

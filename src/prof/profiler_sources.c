@@ -76,11 +76,13 @@ static int open_own(const struct profiler *p, struct run_sources *sources, struc
 	return ret ? ret : only_filter_set(sources->only, p->settings.only, err);
 }
 
-int profiler_open_sources(const struct profiler *p, struct run_sources *sources, struct err *err)
+int profiler_open_sources(struct profiler *p, struct run_sources *sources, struct err *err)
 {
 	int ret = p->owner.is_restricted ? open_own(p, sources, err) : open_offcpu(p, &sources->offcpu, err);
 
-	return ret || !p->settings.only || p->owner.is_restricted ? ret : open_only(p, sources, err);
+	if (!ret && p->settings.only && !p->owner.is_restricted)
+		ret = open_only(p, sources, err);
+	return ret ? ret : profiler_choose_programs(p, p->settings.only, err);
 }
 
 void profiler_close_sources(const struct profiler *p, struct run_sources *sources)

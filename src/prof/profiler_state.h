@@ -21,6 +21,7 @@
 #include "prof/capture.h"
 #include "prof/events.h"
 #include "prof/only.h"
+#include "prof/only_steps.h"
 #include "prof/profiler.h"
 #include "prof/readers.h"
 #include "prof/record.h"
@@ -54,6 +55,7 @@ struct known_event {
 struct program_event {
 	char text[EVENT_TEXT_MAX];
 	struct samples *samples;
+	struct only_steps *steps; /* of the samples: what they check `only` by */
 	unsigned int users; /* programs that have it: a new one and that which it replaces */
 };
 
@@ -189,7 +191,7 @@ void profiler_end_run(struct profiler *profiler);
  * What they need is refused here, before anything of the run exists; an error leaves what was opened, to be
  * closed.
  */
-int profiler_open_sources(const struct profiler *profiler, struct run_sources *sources, struct err *err);
+int profiler_open_sources(struct profiler *profiler, struct run_sources *sources, struct err *err);
 void profiler_close_sources(const struct profiler *profiler, struct run_sources *sources);
 
 /* ---- profiler_change.c: control thread ------------------------------------------------------- */
@@ -241,6 +243,11 @@ void cursor_encode_header(struct profiler *profiler, struct record_buf *buf);
 int profiler_resolve(struct profiler *profiler, struct err *err);
 /* The event of a program, a new one if there is none; NULL: an error. Control thread. */
 struct program_event *profiler_program(struct profiler *profiler, const char *text, struct err *err);
+/*
+ * Samples of programs are checked by this expression from now on; NULL: by none. Control thread. -E2BIG,
+ * -ENOMEM: some may be already.
+ */
+int profiler_choose_programs(struct profiler *profiler, const struct only *only, struct err *err);
 /* Whether any program has such an event now. */
 bool profiler_has_programs(struct profiler *profiler);
 /* Resets the numbers; those of the settings begin at 1 again. Control thread. */

@@ -297,6 +297,7 @@ static int join_offcpu(const struct rings_config *config, struct rings *r, unsig
 
 int rings_join_only(const struct rings_config *config, struct rings *r, struct err *err)
 {
+	uint64_t refused;
 	unsigned int i;
 	int ret = 0;
 	guint j;
@@ -306,10 +307,11 @@ int rings_join_only(const struct rings_config *config, struct rings *r, struct e
 	for (i = 0; i < config->events.count; i++) {
 		if ((int)i == r->offcpu_index)
 			continue; /* offcpu's programs count what they refuse */
-		r->refused_base[i] = only_filter_count(config->only, r->cpu, i);
+		refused = only_filter_count(config->only, r->cpu, i);
+		r->refused_base[i] += refused;
 		r->others_base[i] = only_filter_count_others(config->only, r->cpu, i);
 		if (r->programs[i])
-			r->base[i] += r->refused_base[i];
+			r->base[i] += refused;
 		if (!only_filter_takes(&config->events.events[i])) {
 			if (config->scope == SCOPE_FILTERED)
 				return err_set(err, EPERM, "samples of %s can't be refused in the kernel",
@@ -335,7 +337,8 @@ static int join_program(const struct rings_config *config, struct rings *r, unsi
 	if (ret)
 		return ret;
 	r->programs[index] = samples;
-	r->base[index] = samples_taken(samples, r->cpu);
+	r->refused_base[index] = samples_refused(samples, r->cpu);
+	r->base[index] = samples_taken(samples, r->cpu) + r->refused_base[index];
 	return 0;
 }
 
@@ -543,6 +546,14 @@ static void add_counts(const GArray *fds, struct rings_count *count)
 	}
 }
 
+/* Of any event but offcpu, since it was created: by programs of perf's events, and by those that sample. */
+static uint64_t count_refused(const struct rings *r, unsigned int index)
+{
+	const uint64_t refused = r->only ? only_filter_count(r->only, r->cpu, index) : 0;
+
+	return refused + (r->programs[index] ? samples_refused(r->programs[index], r->cpu) : 0);
+}
+
 void rings_read(const struct rings *r, unsigned int index, struct rings_count *count)
 {
 	struct offcpu_counts offcpu;
@@ -554,8 +565,7 @@ void rings_read(const struct rings *r, unsigned int index, struct rings_count *c
 		count->value = offcpu.taken + offcpu.refused; /* perf does not count what a program writes */
 	}
 	if (r->programs[index])
-		count->value = samples_taken(r->programs[index], r->cpu) +
-			(r->only ? only_filter_count(r->only, r->cpu, index) : 0);
+		count->value = samples_taken(r->programs[index], r->cpu) + count_refused(r, index);
 	count->base = MIN(r->base[index], count->value);
 	count->value -= count->base;
 }
@@ -568,8 +578,8 @@ uint64_t rings_refused(const struct rings *r, unsigned int index)
 	if ((int)index == r->offcpu_index) {
 		offcpu_count(r->offcpu, r->cpu, &offcpu);
 		refused = offcpu.refused;
-	} else if (r->only) {
-		refused = only_filter_count(r->only, r->cpu, index);
+	} else {
+		refused = count_refused(r, index);
 	}
 	return refused - MIN(r->refused_base[index], refused);
 }

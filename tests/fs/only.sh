@@ -233,6 +233,83 @@ two() {
 nearly two
 rmdir "$MNT/sessions/first" "$MNT/sessions/second" || fail "rmdir"
 
+# ---- samples of programs of probes/ ----------------------------------------------------------------
+
+# the calls of a program with this name
+named_calls() {
+	ASAN_OPTIONS=$no_leaks "${@:3}" "$WORK/named/$1" 0 "$2" </dev/null >/dev/null || fail "the program $1"
+}
+# expect WHAT DELIVERED FILTERED PROGRAMS: since `clear`; nothing is lost or missing
+expect() {
+	stop_and_check_counts
+	same "$1" "$2 delivered, $3 filtered, 0 lost, 0 undelivered" \
+		"$delivered delivered, $filtered filtered, $lost lost, $undelivered undelivered"
+	same "$1: programs" "$4" "$(awk '{ sub(/[ ;(].*/, "", $1); n[$1] += $NF } END { for (name in n) print name, n[name] }' \
+		"$MNT/views/folded" | sort | xargs)"
+}
+mkdir "$WORK/named"
+cp "$CALLS" "$WORK/named/wanted"
+cp "$CALLS" "$WORK/named/other"
+kept=$spec
+spec=probe:calls
+ctl clear 'only comm == "wanted"'
+# the program starts the profiler
+put probes/calls 'syscall:getppid:entry /comm == "wanted" || comm == "other"/ { @ = count(); sample(); }' ||
+	fail "the program: $(tail -n 1 "$MNT/kperr")"
+since=$(stat_of profiler.since_ns)
+named_calls wanted 1000
+named_calls other 2000
+ctl 'only all'
+named_calls other 500
+ctl 'only uid == 0 && comm == "other" || uid == 12345'
+named_calls wanted 300
+named_calls other 200
+same "the run goes on" "$since" "$(stat_of profiler.since_ns)"
+expect "calls of programs" 1700 2300 "other 700 wanted 1000"
+same "the program saw all" '@: 4000' "$(grep '^@' "$MNT/probes/calls")"
+check "none is lost" fails_with '' grep 'lost' "$MNT/probes/calls"
+
+# beside another event; `clear` begins the counts anew
+ctl clear "event $kept" 'only comm == "wanted"' start
+named_calls other 100
+ctl clear
+named_calls other 10
+named_calls wanted 20
+ctl 'only comm == "other"'
+named_calls wanted 3
+ctl 'only comm == "wanted" && 1'
+stop_and_check_counts
+same "since the clear" "20 delivered, 13 filtered" "$delivered delivered, $filtered filtered"
+
+# while it is stopped nothing is filtered
+named_calls other 50
+ctl clear start
+named_calls wanted 5
+stop_and_check_counts
+same "since the start" "5 delivered, 0 filtered" "$delivered delivered, $filtered filtered"
+
+if [ -n "$CGROUPS" ]; then
+	ctl clear "only cgroup == \"/$name/below\"" start
+	named_calls wanted 40 in_cgroup "$name/below"
+	named_calls wanted 60 in_cgroup "${name}x"
+	ctl "only cgroup != \"/$name\" && comm == \"wanted\""
+	named_calls wanted 400 in_cgroup "$name/below"
+	named_calls wanted 600 in_cgroup "${name}x"
+	stop_and_check_counts
+	same "cgroups" "640 delivered, 460 filtered" "$delivered delivered, $filtered filtered"
+fi
+
+sum=$(printf '1 + %.0s' {1..32})1
+ctl 'only uid == 7' start
+fails_with "Argument list too long" put kpctl "only ($sum) + ($sum)"
+check "the reason" grep -q 'of `only` has 65 operators: beside programs that call sample() it may have 64' "$MNT/kperr"
+same "what was set stays" "only uid == 7 start" "$(grep -x 'only.*\|start' "$MNT/kpctl" | xargs)"
+ctl stop "only ($sum) + ($sum)"
+fails_with "Argument list too long" put kpctl start
+rm "$MNT/probes/calls"
+ctl start stop 'only all'
+spec=$kept
+
 # ---- what is refused ------------------------------------------------------------------------------
 
 ctl 'only uid == 7'

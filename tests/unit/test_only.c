@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof/only: the instructions of an expression, run once for this thread, as the task that runs and as any
- * other task; and which expressions are refused. Skipped where bpf(2) is refused.
+ * prof/only: the instructions of an expression, run once for this thread, as the task that runs, as any other
+ * task, and as steps of a map (only_steps); and which expressions are refused. Skipped where bpf(2) is
+ * refused.
  */
 #include <errno.h>
 #include <glib.h>
@@ -22,6 +23,7 @@
 #include "bpf/program.h"
 #include "prof/only.h"
 #include "prof/only_filter.h"
+#include "prof/only_steps.h"
 #include "sys/proc.h"
 
 /* The table of programs: the update number `refused_update` fails, and the last program of each index. */
@@ -71,6 +73,50 @@ static bool holds(int line, const char *text, bool is_current)
 	return result;
 }
 
+/* One program, whose steps are changed. */
+static struct only_steps *steps;
+static int steps_program;
+
+static bool steps_hold(void)
+{
+	uint32_t result = 2;
+
+	assert_int_equal(program_run(steps_program, NULL, 0, &result), 0);
+	return result;
+}
+
+static bool holds_by_steps(int line, const char *text)
+{
+	struct err err = { "" };
+	struct only *only;
+
+	if (only_create(text, NULL, &only, &err) || only_steps_set(steps, only, &err))
+		fail_msg("line %d: %s: %s", line, text, err.text);
+	only_destroy(only);
+	return steps_hold();
+}
+
+static int open_steps(struct err *err)
+{
+	const struct program_spec spec = { .name = "test_steps", .type = BPF_PROG_TYPE_RAW_TRACEPOINT };
+	struct code code;
+	int refused, ret = only_steps_create(&steps, err);
+
+	if (ret)
+		return ret;
+	code_init(&code);
+	refused = code_label(&code);
+	only_steps_emit(steps, &code, refused);
+	code_return(&code, 1);
+	code_place(&code, refused);
+	code_return(&code, 0);
+	ret = code_finish(&code, err);
+	if (!ret)
+		ret = program_load(&spec, &code, &steps_program, err);
+	code_fini(&code);
+	return ret;
+}
+
 static void check(int line, bool expected, const char *format, ...)
 {
 	g_autofree char *text = NULL;
@@ -79,7 +125,8 @@ static void check(int line, bool expected, const char *format, ...)
 	va_start(args, format);
 	text = g_strdup_vprintf(format, args);
 	va_end(args);
-	if (holds(line, text, true) != expected || holds(line, text, false) != expected)
+	if (holds(line, text, true) != expected || holds(line, text, false) != expected ||
+		holds_by_steps(line, text) != expected)
 		fail_msg("line %d: %s does not give %d", line, text, expected);
 }
 
@@ -174,6 +221,135 @@ static void test_a_cgroup_has_those_below_it(void **state)
 	}
 }
 
+/* ---- steps ------------------------------------------------------------------------------------ */
+
+static void test_without_an_expression_all_are_taken(void **state)
+{
+	assert_false(holds_by_steps(__LINE__, "uid == 4294967294"));
+	assert_int_equal(only_steps_set(steps, NULL, NULL), 0);
+	assert_true(steps_hold());
+	assert_int_equal(only_steps_set(steps, NULL, NULL), 0);
+	assert_true(steps_hold());
+}
+
+/* A balanced tree with 2^depth ones as leaves; its sum. */
+static void append_tree(GString *text, unsigned int depth, const char *operator)
+{
+	if (!depth) {
+		g_string_append_c(text, '1');
+		return;
+	}
+	g_string_append_c(text, '(');
+	append_tree(text, depth - 1, operator);
+	g_string_append(text, operator);
+	append_tree(text, depth - 1, operator);
+	g_string_append_c(text, ')');
+}
+
+static void test_values_are_enough_for_all_shapes_of_trees(void **state)
+{
+	g_autoptr(GString) tree = g_string_new("");
+	g_autoptr(GString) left = g_string_new("7"), right = g_string_new("7");
+
+	append_tree(tree, 6, "+");
+	check(__LINE__, true, "%s == 64", tree->str);
+	g_string_truncate(tree, 0);
+	append_tree(tree, 5, "+");
+	check(__LINE__, true, "2 == 34 - %s", tree->str);
+	for (int i = 0; i < 30; i++) {
+		g_string_append(left, "-1");
+		g_string_prepend(right, "(1-");
+		g_string_append_c(right, ')');
+	}
+	check(__LINE__, true, "%s == -23", left->str);
+	/* 1-(1-(1-...7)): its sign changes 30 times */
+	check(__LINE__, true, "%s == 7", right->str);
+	check(__LINE__, true, "%s << 1 == 64", tree->str);
+	check(__LINE__, true, "1 << (%s - 29) == 8", tree->str);
+}
+
+static void test_an_expression_of_more_steps_is_refused(void **state)
+{
+	g_autoptr(GString) tree = g_string_new("");
+	struct err err = { "" };
+	struct only *only;
+
+	/* 63 operators */
+	append_tree(tree, 6, "|");
+	check(__LINE__, true, "%s", tree->str);
+	check(__LINE__, false, "!%s", tree->str);
+	g_string_prepend(tree, "!!");
+	assert_int_equal(only_create(tree->str, NULL, &only, NULL), 0);
+	assert_int_equal(only_steps_set(steps, only, &err), -E2BIG);
+	assert_non_null(strstr(err.text, "65 operators"));
+	assert_false(steps_hold()); /* the one before */
+	only_destroy(only);
+}
+
+static void test_an_expression_with_more_cgroups_is_refused(void **state)
+{
+	static const char text[] = "cgroup != \"/\" || cgroup != \"/\" || cgroup != \"/\" || cgroup == \"/\"";
+	g_autofree char *longer = g_strdup_printf("%s || cgroup == \"/\"", text);
+	struct err err = { "" };
+	struct only *only;
+
+	if (only_create("cgroup == \"/\"", NULL, &only, NULL))
+		skip(); /* not mounted, or in a namespace */
+	only_destroy(only);
+	check(__LINE__, true, "%s", text);
+	assert_int_equal(only_create(longer, NULL, &only, NULL), 0);
+	assert_int_equal(only_steps_set(steps, only, &err), -E2BIG);
+	assert_non_null(strstr(err.text, "5 cgroups"));
+	only_destroy(only);
+}
+
+/* Expressions by chance: steps give what the instructions give. */
+static void append_random(GRand *rand, GString *text, int depth)
+{
+	static const char *const operators[] = { "|", "&", "^", "+", "-", "*", "/", "%", "<", ">", "==", "!=",
+		"<=", ">=", "<<", ">>", "&&", "||" };
+	static const char *const leaves[] = { "0", "1", "2", "3", "0x7fffffffffffffff", "pid", "uid",
+		"(ppid - pid)" };
+	static const char unary[] = "-~!";
+
+	if (!depth || g_rand_int_range(rand, 0, 6) == 0) {
+		g_string_append(text, leaves[g_rand_int_range(rand, 0, G_N_ELEMENTS(leaves))]);
+		return;
+	}
+	g_string_append_c(text, '(');
+	if (g_rand_int_range(rand, 0, 5) == 0) {
+		g_string_append_c(text, unary[g_rand_int_range(rand, 0, 3)]);
+		append_random(rand, text, depth - 1);
+	} else {
+		append_random(rand, text, depth - 1);
+		g_string_append_printf(text, " %s ",
+			operators[g_rand_int_range(rand, 0, G_N_ELEMENTS(operators))]);
+		append_random(rand, text, depth - 1);
+	}
+	g_string_append_c(text, ')');
+}
+
+static void test_steps_agree_with_instructions(void **state)
+{
+	GRand *rand = g_rand_new_with_seed(13);
+	unsigned int yes = 0;
+
+	if (!proc_in_first_pid_namespace(NULL))
+		skip();
+	for (int i = 0; i < 150; i++) {
+		g_autoptr(GString) text = g_string_new("");
+		bool expected;
+
+		append_random(rand, text, 5);
+		expected = holds(__LINE__, text->str, true);
+		yes += expected;
+		if (holds_by_steps(__LINE__, text->str) != expected)
+			fail_msg("%s is %d", text->str, expected);
+	}
+	assert_in_range(yes, 30, 120);
+	g_rand_free(rand);
+}
+
 /* Each with its column, and the beginning of the sentence there. */
 static void test_wrong_texts_are_refused_with_the_column(void **state)
 {
@@ -266,6 +442,11 @@ int main(void)
 		cmocka_unit_test(test_the_name_is_that_of_the_thread),
 		cmocka_unit_test(test_the_cpu_is_that_which_runs),
 		cmocka_unit_test(test_a_cgroup_has_those_below_it),
+		cmocka_unit_test(test_without_an_expression_all_are_taken),
+		cmocka_unit_test(test_values_are_enough_for_all_shapes_of_trees),
+		cmocka_unit_test(test_an_expression_of_more_steps_is_refused),
+		cmocka_unit_test(test_an_expression_with_more_cgroups_is_refused),
+		cmocka_unit_test(test_steps_agree_with_instructions),
 		cmocka_unit_test(test_wrong_texts_are_refused_with_the_column),
 		cmocka_unit_test(test_one_cgroup_alone_is_recognized),
 		cmocka_unit_test(test_all_events_have_one_expression_also_after_an_error),
@@ -283,7 +464,13 @@ int main(void)
 		printf("%s\n", err.text);
 		return 1;
 	}
+	if (open_steps(&err)) {
+		printf("steps: %s\n", err.text);
+		return 1;
+	}
 	ret = cmocka_run_group_tests_name("only", tests, NULL, NULL);
 	types_close(types);
+	close(steps_program);
+	only_steps_destroy(steps);
 	return ret;
 }
