@@ -24,6 +24,11 @@
 #include "prof/profiler.h"
 #include "sys/memfile.h"
 
+/*
+ * What is written is stored unpacked until it is closed, so it is bounded: by this many times prof_qlimit.
+ * Whether it fits then is a matter of its size in the capture, which packs.
+ */
+#define UNPACKED_TIMES 8u
 /* A record with its type and size fits into one run of the capture. */
 #define PAYLOAD_MAX (CAPTURE_RUN_MAX - 32)
 
@@ -120,7 +125,7 @@ static int check_new(struct load *load, struct err *err)
 
 static int take(struct load *load, const char *data, size_t size, struct err *err)
 {
-	const uint64_t max = profiler_capacity(load->session->profiler);
+	const uint64_t max = profiler_capacity(load->session->profiler) * UNPACKED_TIMES;
 	int ret;
 
 	if (load->fd < 0)
@@ -128,8 +133,8 @@ static int take(struct load *load, const char *data, size_t size, struct err *er
 	if (profiler_running(load->session->profiler))
 		return err_set(err, EBUSY, "not while the profiler runs: stop it first");
 	if (size > max || load->size > max - size)
-		return err_set(err, ENOSPC, "it has more than the %" PRIu64 " KiB of prof_qlimit",
-			(uint64_t)(max / KIB));
+		return err_set(err, ENOSPC, "it has more than %" PRIu64 " KiB, %u times prof_qlimit",
+			(uint64_t)(max / KIB), UNPACKED_TIMES);
 	ret = fdio_write(load->fd, data, size);
 	if (ret)
 		return err_set(err, -ret, "%s", strerror(-ret));

@@ -140,7 +140,7 @@ void profiler_cpus_changed(struct profiler *profiler);
 /*
  * Replaces what is held by records that were saved: whole and valid ones, none larger than a run of the
  * capture, the first one a CLOCK. Readers get them as they are. Returns -EBUSY while it runs, -ENOSPC if
- * they exceed prof_qlimit. Until `clear` no run starts.
+ * they exceed prof_qlimit, also packed. Until `clear` no run starts.
  */
 int profiler_load(struct profiler *profiler, const uint8_t *records, size_t size, struct err *err);
 /*

@@ -33,8 +33,8 @@ uint64_t profiler_capacity(struct profiler *p)
 	return kb * KIB;
 }
 
-/* In pieces of whole records. Returns false if there is no memory. */
-static bool store(struct profiler *p, const uint8_t *records, size_t size)
+/* In pieces of whole records. Returns false if there is no room or no memory. */
+static bool store(struct capture *capture, const uint8_t *records, size_t size)
 {
 	size_t at = 0, first, n;
 	struct tally sums;
@@ -45,30 +45,51 @@ static bool store(struct profiler *p, const uint8_t *records, size_t size)
 		n = record_fit(records + at, size - at, CAPTURE_RUN_MAX, &first);
 		tally_clear(&sums);
 		record_tally_loaded(records + at, n, CAPTURE_RECEIVED, &sums);
-		stored = n && capture_append(p->capture, records + at, n, &sums, 0);
+		stored = n && capture_append(capture, records + at, n, &sums, 0);
 		at += n;
 	}
 	tally_fini(&sums);
-	capture_write_files(p->capture);
 	return stored;
+}
+
+/*
+ * Whether the records fit, packed: tried in another capture with this limit, since what is held must stay if
+ * they do not. -ENOSPC, -ENOMEM.
+ */
+static int try_store(struct profiler *p, const uint8_t *records, size_t size, struct err *err)
+{
+	const uint64_t limit = profiler_capacity(p);
+	struct capture *capture;
+	bool fits;
+
+	if (size <= limit)
+		return 0;
+	if (capture_create(limit, &capture))
+		return err_set(err, ENOMEM, "there is no memory for its records");
+	fits = store(capture, records, size);
+	capture_destroy(capture);
+	return fits ? 0 : err_set(err, ENOSPC, "its %" PRIu64 " KiB do not fit into prof_qlimit (%" PRIu64
+		") when they are packed", (uint64_t)((size + KIB - 1) / KIB), (uint64_t)(limit / KIB));
 }
 
 int profiler_load(struct profiler *p, const uint8_t *records, size_t size, struct err *err)
 {
 	bool stored;
+	int ret;
 
 	if (p->run)
 		return err_set(err, EBUSY, "not while the profiler runs: stop it first");
-	if (size > profiler_capacity(p))
-		return err_set(err, ENOSPC, "it has %" PRIu64 " KiB, and prof_qlimit is %" PRIu64,
-			(uint64_t)((size + KIB - 1) / KIB), (uint64_t)(profiler_capacity(p) / KIB));
+	ret = try_store(p, records, size, err);
+	if (ret)
+		return ret;
 	profiler_clear(p, NULL);
 	/* before the first record: its readers get no preamble */
 	atomic_write_release(&p->loaded, true);
 	atomic_write_relaxed(&p->stacks_copied, true); /* there may be some: views look for them */
 	atomic_write_relaxed(&p->has_wakers, true);
 	profiler_keep_header(p);
-	stored = store(p, records, size);
+	stored = store(p->capture, records, size);
+	capture_write_files(p->capture);
 	if (!stored)
 		profiler_clear(p, NULL);
 	atomic_add_relaxed(&p->header_stamp, 1);

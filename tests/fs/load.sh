@@ -119,8 +119,28 @@ python3 -c 'import struct, sys
 payload = struct.pack(">QQI", 1, 1, 2) + b"CLOCK_MONOTONIC\0" + bytes(4)
 sys.stdout.buffer.write(bytes([71, len(payload)]) + payload)' >"$WORK/other_order"
 refused "the byte order of another machine" other_order
+# what counts is the memory that it takes
 echo "prof_qlimit 1024" >"$WEB/kpctl"
-refused "more than the 1024 KiB of prof_qlimit" large
+check "the file has more than prof_qlimit" test "$(stat -c %s "$WORK/large")" -gt $((1500 * 1024))
+cp "$WORK/large" "$WEB/load" || fail "it fits when it is packed: $(tail -n 1 "$WEB/kperr")"
+shown large
+memory=$(sed -n 's/^bytes.memory //p' "$WEB/kpstat")
+check "its memory: $memory" test "$memory" -le $((1024 * 1024))
+cp "$WORK/two" "$WEB/load" || fail "cp of another"
+python3 - "$WORK/one" "$WORK/packs_badly" <<'END' || fail "stacks by chance"
+import random, struct, sys
+random.seed(1)
+with open(sys.argv[1], "rb") as file:
+    out = bytearray(file.read())
+for i in range(40000):
+    out += bytes([2, 24 + 6 * 8]) + struct.pack("<QQIHH", 1, 10**10 + i, 100, 0, 6) + random.randbytes(6 * 8)
+open(sys.argv[2], "wb").write(out)
+END
+refused "KiB do not fit into prof_qlimit (1024) when they are packed" packs_badly
+for ((i = 0; i < 6; i++)); do
+	cat "$WORK/large"
+done >"$WORK/larger"
+refused "more than 8192 KiB, 8 times prof_qlimit" larger
 echo "prof_qlimit 4096" >"$WEB/kpctl"
 
 if [ "$(id -u)" = 0 ]; then
