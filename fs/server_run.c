@@ -349,7 +349,7 @@ int server_run_create(struct server *server, const struct options *options, stru
 	log_init(&server->log, false);
 	server->exact = exact_create(options->mpstat, options->mpstat_hold_s);
 	server->budget = profiler_budget_create();
-	server->userwatch = userwatch_create();
+	server->userwatch = userwatch_create(NULL, NULL);
 	server->file_links = file_links_create(on_links_lost, server);
 	ret = create_signals(server, err);
 	if (!ret && options->state)

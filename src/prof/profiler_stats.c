@@ -233,6 +233,8 @@ static void print_sampler(const struct profiler *p, struct stats *stats)
 	stats_u64(stats, read.waiting, "tasks.unreadable.waiting");
 	stats_u64(stats, read.missing, "tasks.build_ids_missing");
 	stats_u64(stats, count_missing_users(p), "tasks.users_missing");
+	stats_u64(stats, p->hooks.userwatch ? userwatch_readings(p->hooks.userwatch) : 0,
+		"tasks.users_read");
 	stats_u64(stats, read.started, "tasks.helpers.started");
 	stats_u64(stats, read.killed, "tasks.helpers.killed");
 	stats_u64(stats, read.hung, "tasks.helpers.hung");

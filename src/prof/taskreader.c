@@ -67,17 +67,18 @@ struct taskreader {
 static int add_process(void *arg, const struct proc_process *process)
 {
 	struct requester *requester = arg;
+	uint64_t start_ns;
 
 	if (requester->stop && atomic_read_relaxed(requester->stop))
 		return -ECANCELED;
 	if (!reserve_is_whole())
 		return -ENOMEM;
-	tasks_add_process(requester->reader->tasks, clock_monotonic_ns(), (uint32_t)process->pid,
-		process->start_ticks ? clock_boot_ticks_to_monotonic_ns(process->start_ticks) : 0,
+	start_ns = process->start_ticks ? clock_boot_ticks_to_monotonic_ns(process->start_ticks) : 0;
+	tasks_add_process(requester->reader->tasks, clock_monotonic_ns(), (uint32_t)process->pid, start_ns,
 		process->exe);
 	if (process->real_uid != PROC_NO_USER)
 		tasks_add_user(requester->reader->tasks, clock_monotonic_ns(), (uint32_t)process->pid,
-			process->real_uid);
+			start_ns, process->real_uid);
 	return 0;
 }
 

@@ -75,8 +75,16 @@ void tasks_doubt(struct tasks *tasks);
  */
 void tasks_add_process(struct tasks *tasks, uint64_t time_ns, uint32_t pid, uint64_t start_ns,
 	const char *path);
-/* Its real user: after tasks_add_process(). */
-void tasks_add_user(struct tasks *tasks, uint64_t time_ns, uint32_t pid, uint32_t uid);
+/*
+ * Its real user. Any thread. Processes that are not known, or that did not begin at start_ns (0: unknown),
+ * are left out.
+ */
+void tasks_add_user(struct tasks *tasks, uint64_t time_ns, uint32_t pid, uint64_t start_ns, uint32_t uid);
+/*
+ * A walk of /proc that looks for users only begins, since reports of changes were lost: what is reported from
+ * now on is newer than what it finds. Any thread.
+ */
+void tasks_begin_users(struct tasks *tasks);
 void tasks_add_thread(struct tasks *tasks, uint64_t time_ns, uint32_t pid, uint32_t tid,
 	const char *name);
 void tasks_add_mapping(struct tasks *tasks, uint64_t time_ns, uint32_t pid,

@@ -151,7 +151,7 @@ struct tasks {
 	uint64_t runs;
 	/* number of the run's walk of /proc; between two runs no records are received */
 	uint64_t walk;
-	uint64_t walk_stamp; /* when it began */
+	uint64_t walk_stamp; /* when it began, or a later one that looks for users only */
 	/* struct early_user: changes of processes of which nothing else is known yet, oldest first */
 	GArray *early_users;
 	/* ids of processes that were forked since the last settling, and before it */
@@ -196,6 +196,11 @@ void tasks_free_thread(struct thread *thread);
 uint64_t tasks_touch(struct tasks *t, struct process *p);
 /* The thread changed with its process. */
 void tasks_touch_thread(struct tasks *t, struct thread *thread);
+
+/* ---- tasks_walk.c: under lock ---------------------------------------------------------------- */
+
+/* Whether p is the process that began at start_ns: false if it is not known when p did, or that is 0. */
+bool tasks_is_same(const struct process *p, uint64_t start_ns);
 
 /* ---- tasks_users.c: all under lock ------------------------------------------------------------ */
 

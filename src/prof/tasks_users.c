@@ -131,12 +131,21 @@ static bool was_told(const struct tasks *t, const struct process *p)
 	return count && !change_at(p, count - 1)->walked && change_at(p, count - 1)->stamp > t->walk_stamp;
 }
 
-void tasks_add_user(struct tasks *t, uint64_t time_ns, uint32_t pid, uint32_t uid)
+void tasks_begin_users(struct tasks *t)
+{
+	pthread_mutex_lock(&t->lock);
+	t->walk_stamp = atomic_read_relaxed(&t->stamp);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tasks_add_user(struct tasks *t, uint64_t time_ns, uint32_t pid, uint64_t start_ns, uint32_t uid)
 {
 	struct process *p;
 
 	pthread_mutex_lock(&t->lock);
 	p = tasks_find_process(t, pid);
+	if (p && (p->start_ns || p->fork_ns) && start_ns && !tasks_is_same(p, start_ns))
+		p = NULL;
 	if (p && user_at(p, UINT64_MAX) != uid && !was_told(t, p))
 		add_change(t, p, (struct user_change){ .time_ns = time_ns, .uid = uid, .walked = true });
 	pthread_mutex_unlock(&t->lock);

@@ -18,8 +18,7 @@
  */
 #define SAME_START_NS (100 * NSEC_PER_MSEC)
 
-/* Whether p, known from before this walk, is the process that began at start_ns. */
-static bool is_same(const struct process *p, uint64_t start_ns)
+bool tasks_is_same(const struct process *p, uint64_t start_ns)
 {
 	const uint64_t known_ns = p->start_ns ? p->start_ns : p->fork_ns;
 
@@ -55,7 +54,7 @@ void tasks_add_process(struct tasks *t, uint64_t time_ns, uint32_t pid, uint64_t
 	pthread_mutex_lock(&t->lock);
 	p = tasks_find_process(t, pid);
 	watched = p && p->seen_walk == t->walk;
-	kept = p && !watched && is_same(p, start_ns);
+	kept = p && !watched && tasks_is_same(p, start_ns);
 	if (p && !watched && !kept)
 		tasks_end_process(t, p);
 	p = tasks_need_process(t, time_ns, pid);

@@ -10,7 +10,11 @@
 #include <unistd.h>
 
 #include "base/bell.h"
+#include "base/units.h"
 #include "prof/tasks.h"
+#include "symbolizer/helpers.h"
+#include "symbolizer/proto.h"
+#include "sys/clock.h"
 #include "sys/proc.h"
 #include "sys/user_events.h"
 
@@ -20,17 +24,29 @@
  */
 #define PAUSE_MS 10
 #define READ_MAX 512u
+/*
+ * /proc is read at once when reports were lost, and then not before this time, and not before so many times
+ * as long as it took: such a program costs some per cent of a CPU at most here as well.
+ */
+#define READING_PAUSE_NS NSEC_PER_SEC
+#define READING_PAUSES 20u
 
 struct userwatch {
 	pthread_mutex_t starting; /* held while the thread is started and ended; `lock` is taken below it */
 	pthread_mutex_t lock;
 	/* under lock */
 	GPtrArray *listeners; /* of struct tasks */
-	uint64_t lost;
+	uint64_t lost, readings;
+	bool must_read; /* reports were lost since the last reading of /proc */
 	/* under starting, and invariant for the thread */
 	int socket, stop_fd; /* -1: there are none */
 	bool has_thread;
 	pthread_t thread;
+	/* of the thread */
+	char *proc;
+	struct helpers *helpers;
+	struct proto_message *message;
+	uint64_t next_reading_ns; /* no reading before */
 };
 
 /* Under lock. */
@@ -52,11 +68,65 @@ static void read_reports(struct userwatch *watch)
 
 	for (unsigned int i = 0; ret != -EAGAIN && i < READ_MAX; i++) {
 		ret = user_events_read(watch->socket, &event);
-		if (!ret)
+		if (!ret) {
 			tell(watch, &event);
-		else if (ret == -ENOBUFS)
+		} else if (ret == -ENOBUFS) {
 			watch->lost++;
+			watch->must_read = true;
+		}
 	}
+}
+
+/* ---- users from /proc ------------------------------------------------------------------------- */
+
+static int found_process(void *arg, const struct proc_process *process)
+{
+	struct userwatch *watch = arg;
+	const uint64_t now_ns = clock_monotonic_ns();
+	const uint64_t start_ns = process->start_ticks ?
+		clock_boot_ticks_to_monotonic_ns(process->start_ticks) : 0;
+
+	if (process->real_uid == PROC_NO_USER)
+		return 0;
+	pthread_mutex_lock(&watch->lock);
+	for (guint i = 0; i < watch->listeners->len; i++)
+		tasks_add_user(g_ptr_array_index(watch->listeners, i), now_ns, (uint32_t)process->pid,
+			start_ns, process->real_uid);
+	pthread_mutex_unlock(&watch->lock);
+	return 0;
+}
+
+/* An error leaves users out until the next reading, or the next start of a run. */
+static void read_users(struct userwatch *watch)
+{
+	const struct proc_visitor visitor = { .process = found_process, .arg = watch };
+	const uint64_t begin_ns = clock_monotonic_ns();
+	uint64_t end_ns;
+
+	pthread_mutex_lock(&watch->lock);
+	watch->must_read = false;
+	watch->readings++;
+	for (guint i = 0; i < watch->listeners->len; i++)
+		tasks_begin_users(g_ptr_array_index(watch->listeners, i));
+	pthread_mutex_unlock(&watch->lock);
+	proto_init(watch->message, PROTO_READ_USERS);
+	if (!proto_set_path(watch->message, watch->proc))
+		(void)helpers_read(watch->helpers, watch->message, &visitor, NULL, watch->stop_fd);
+	helpers_end_reader(watch->helpers, false);
+	helpers_reap(watch->helpers);
+	end_ns = clock_monotonic_ns();
+	watch->next_reading_ns = end_ns + MAX(READING_PAUSE_NS, READING_PAUSES * (end_ns - begin_ns));
+}
+
+/* The time until a reading is due in ms; -1: none is. Under lock. */
+static int reading_due(const struct userwatch *watch)
+{
+	const uint64_t now_ns = clock_monotonic_ns();
+
+	if (!watch->must_read)
+		return -1;
+	return now_ns < watch->next_reading_ns ? (int)((watch->next_reading_ns - now_ns) / NSEC_PER_MSEC) + 1
+					       : 0;
 }
 
 static void *run_thread(void *arg)
@@ -66,16 +136,22 @@ static void *run_thread(void *arg)
 		{ .fd = watch->stop_fd, .events = POLLIN },
 		{ .fd = watch->socket, .events = POLLIN },
 	};
+	int due_ms = -1;
 
 	pthread_setname_np(pthread_self(), "kp-users");
 	for (;;) {
-		if (poll(fds, G_N_ELEMENTS(fds), -1) < 0)
+		if (poll(fds, G_N_ELEMENTS(fds), due_ms) < 0)
 			continue;
 		if (fds[0].revents)
 			return NULL;
 		pthread_mutex_lock(&watch->lock);
 		read_reports(watch);
+		due_ms = reading_due(watch);
 		pthread_mutex_unlock(&watch->lock);
+		if (!due_ms) {
+			read_users(watch);
+			due_ms = -1;
+		}
 		(void)poll(fds, 1, PAUSE_MS);
 	}
 }
@@ -114,7 +190,10 @@ static int start(struct userwatch *watch)
 	return ret;
 }
 
-/* The kernel stops reporting for a socket that is closed only from Linux 6.6 on. */
+/*
+ * The kernel makes reports, also for no socket, until each listener has told it to stop: it does not notice
+ * that a socket is closed. (Linux 6.8-rc1 and 6.6.11 did, and 6.8 and 6.6.18 do not.)
+ */
 static void stop(struct userwatch *watch)
 {
 	if (!watch->has_thread)
@@ -126,14 +205,18 @@ static void stop(struct userwatch *watch)
 	close_fds(watch);
 }
 
-struct userwatch *userwatch_create(void)
+struct userwatch *userwatch_create(const char *proc, const char *program)
 {
+	const struct helpers_options options = { .program = program };
 	struct userwatch *watch = g_new0(struct userwatch, 1);
 
 	pthread_mutex_init(&watch->starting, NULL);
 	pthread_mutex_init(&watch->lock, NULL);
 	watch->listeners = g_ptr_array_new();
 	watch->socket = watch->stop_fd = -1;
+	watch->proc = g_strdup(proc ? proc : "/proc");
+	watch->helpers = helpers_create(&options);
+	watch->message = g_new(struct proto_message, 1);
 	return watch;
 }
 
@@ -142,6 +225,9 @@ void userwatch_destroy(struct userwatch *watch)
 	if (!watch)
 		return;
 	stop(watch);
+	helpers_destroy(watch->helpers);
+	g_free(watch->message);
+	g_free(watch->proc);
 	g_ptr_array_free(watch->listeners, TRUE);
 	pthread_mutex_destroy(&watch->lock);
 	pthread_mutex_destroy(&watch->starting);
@@ -188,4 +274,14 @@ uint64_t userwatch_lost(struct userwatch *watch)
 	lost = watch->lost;
 	pthread_mutex_unlock(&watch->lock);
 	return lost;
+}
+
+uint64_t userwatch_readings(struct userwatch *watch)
+{
+	uint64_t readings;
+
+	pthread_mutex_lock(&watch->lock);
+	readings = watch->readings;
+	pthread_mutex_unlock(&watch->lock);
+	return readings;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tells profilers when a process gets another real user, by one socket for all of them
- * (sys/user_events.h). While a run listens the kernel reports such changes, and a thread reads them.
+ * (sys/user_events.h). While a run listens the kernel reports such changes, and a thread reads them. If the
+ * socket had no room for a report, it reads the users of all processes from /proc, once for all profilers, by
+ * a helper process (symbolizerd/reader.c).
  *
  * All functions are thread-safe.
  */
@@ -13,7 +15,8 @@
 struct tasks;
 struct userwatch;
 
-struct userwatch *userwatch_create(void);
+/* program: path of kprof-symbols, NULL for the default. proc: NULL for "/proc". */
+struct userwatch *userwatch_create(const char *proc, const char *program);
 /* NULL is allowed. No tasks listen any more. */
 void userwatch_destroy(struct userwatch *watch);
 
@@ -29,5 +32,7 @@ int userwatch_listen(struct userwatch *watch, struct tasks *tasks);
 void userwatch_leave(struct userwatch *watch, struct tasks *tasks);
 /* How often the socket had no room for a report. */
 uint64_t userwatch_lost(struct userwatch *watch);
+/* How often the users were read from /proc since then. */
+uint64_t userwatch_readings(struct userwatch *watch);
 
 #endif

@@ -56,6 +56,7 @@ static bool has_path(const struct proto_message *message)
 	case PROTO_KERNEL:
 	case PROTO_READ_ALL:
 	case PROTO_READ_ONE:
+	case PROTO_READ_USERS:
 	case PROTO_BUILD_ID:
 	case PROTO_TRY_OPEN:
 	case PROTO_FUNCTIONS:

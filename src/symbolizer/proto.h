@@ -63,6 +63,7 @@ enum proto_type {
 	PROTO_ROW,      /* address; the reply has a struct unwind_row in its bytes */
 	PROTO_READ_ALL, /* path: the mount point of /proc */
 	PROTO_READ_ONE, /* pid, path */
+	PROTO_READ_USERS, /* path: as READ_ALL, without threads and mappings */
 	PROTO_RECORDS,  /* in the bytes, see sys/proc_wire.h */
 	/* pid, start, end, inode, dev_major, dev_minor, time_ns, path: of a mapping */
 	PROTO_BUILD_ID,

@@ -60,6 +60,7 @@ struct worker {
 	unsigned int ticks; /* ticks that it was blocked, without progress */
 	/* used by the worker only */
 	struct proc_reader *proc;
+	bool users_only; /* what that was created for */
 	struct proc_maps *maps;
 	uint64_t maps_ns; /* when they were read */
 };
@@ -173,13 +174,19 @@ static int found_mapping(void *arg, const struct proc_mapping *mapping)
 
 static void visit(struct worker *worker, pid_t pid, bool with_mappings)
 {
+	const bool users_only = worker->reader->request->head.type == PROTO_READ_USERS;
 	const struct proc_visitor visitor = {
 		.process = found_process,
-		.thread = found_thread,
+		.thread = users_only ? NULL : found_thread,
 		.mapping = found_mapping,
 		.arg = worker,
 	};
 
+	if (worker->users_only != users_only) {
+		proc_reader_destroy(worker->proc);
+		worker->proc = NULL;
+		worker->users_only = users_only;
+	}
 	if (!worker->proc &&
 		proc_reader_create(worker->reader->request->tail.path, &visitor, &worker->proc)) {
 		worker->proc = NULL;
@@ -405,7 +412,7 @@ static int help_blocked(struct reader *reader, unsigned int *total)
 	int ret = 0;
 
 	*total += look(reader) > 0;
-	reader->names_only = *total >= TOTAL_TICKS;
+	reader->names_only |= *total >= TOTAL_TICKS;
 	abandon_blocked(reader, reader->names_only ? 1 : PROCESS_TICKS);
 	if (reader->next == reader->count || !all_blocked(reader))
 		return 0;
@@ -458,7 +465,7 @@ static int read_processes(struct reader *reader)
 	int ret;
 
 	proto_init(reader->reply, PROTO_RECORDS);
-	if (request->head.type == PROTO_READ_ALL)
+	if (request->head.type != PROTO_READ_ONE)
 		ret = proc_list(request->tail.path, add_pid, reader);
 	else
 		ret = add_pid(reader, (pid_t)request->pid);
@@ -487,10 +494,11 @@ static int serve_request(struct reader *reader)
 	int ret;
 
 	reader->count = reader->next = 0;
-	reader->names_only = false;
+	reader->names_only = reader->request->head.type == PROTO_READ_USERS;
 	switch ((enum proto_type)reader->request->head.type) {
 	case PROTO_READ_ALL:
 	case PROTO_READ_ONE:
+	case PROTO_READ_USERS:
 		ret = read_processes(reader);
 		break;
 	case PROTO_BUILD_ID:

@@ -84,3 +84,37 @@ fi
 same "no other user" 0 "$(in_view "by/uid/54322")"
 fails_with "No such file or directory" ls "$MNT/views/by/uid/root"
 same "no change was missed" 0 "$(stat_of tasks.users_missing)"
+[ "$reported" = 0 ] || exit 0
+
+# ---- more changes than the kernel has room to report -----------------------------------------------
+
+# after the last one, of which the report is probably lost, users are read from /proc while the run goes on
+cat >"$WORK/storm.py" <<'END'
+import os, sys
+
+user, shared = int(sys.argv[1]), sys.argv[2]
+while not os.path.exists(shared + "/enough"):
+    for i in range(5000):
+        os.setresuid(1, 0, 0)
+        os.setresuid(0, 0, 0)
+os.setresuid(user, user, user)
+while not os.path.exists(shared + "/known"):
+    pass
+END
+mkdir -m 777 "$WORK/shared"
+chmod 711 "$WORK"
+put kpctl clear
+put kpctl start
+python3 "$WORK/storm.py" $user "$WORK/shared" &
+storm=$!
+were_lost() {
+	[ "$(stat_of tasks.users_missing)" -gt 0 ] && [ "$(stat_of tasks.users_read)" -gt 0 ]
+}
+is_known() {
+	[ "$(in_view "by/uid/$user/by/pid/$storm")" -gt 0 ]
+}
+wait_for were_lost
+touch "$WORK/shared/enough"
+wait_for is_known
+touch "$WORK/shared/known"
+wait $storm || fail "the program that changes its user failed"

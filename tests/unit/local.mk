@@ -262,6 +262,15 @@ tests_unit_test_tasks_kept_LDADD = $(PROF_TEST_LIBS)
 unit_tests += tests/unit/test_tasks_users
 tests_unit_test_tasks_users_LDADD = libcapture.a $(PROF_TEST_LIBS)
 
+unit_tests += tests/unit/test_userwatch
+tests_unit_test_userwatch_LDADD = libcapture.a $(PROF_TEST_LIBS)
+tests_unit_test_userwatch_LDFLAGS = -Wl,--wrap=user_events_open,--wrap=user_events_listen,--wrap=user_events_read \
+	-Wl,--wrap=helpers_read,--wrap=proc_in_first_pid_namespace,--wrap=proc_in_first_user_namespace
+
+unit_tests += tests/unit/test_user_events
+tests_unit_test_user_events_LDADD = libsys.a libbase.a $(CMOCKA_LIBS)
+tests_unit_test_user_events_LDFLAGS = -Wl,--wrap=recvfrom
+
 unit_tests += tests/unit/test_tasks_shown
 tests_unit_test_tasks_shown_LDADD = $(PROF_TEST_LIBS)
 

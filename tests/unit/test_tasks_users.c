@@ -55,7 +55,7 @@ static struct tasks *create_walked(void)
 	tasks_begin_walk(t);
 	tasks_add_process(t, 100, 10, STARTED, "/bin/a");
 	tasks_add_thread(t, 100, 10, 10, "a");
-	tasks_add_user(t, 100, 10, 0);
+	tasks_add_user(t, 100, 10, STARTED, 0);
 	tasks_end_walk(t, 110);
 	return t;
 }
@@ -70,7 +70,7 @@ static void test_each_change_is_told_once(void **state)
 	tasks_user_changed(t, 200, 10, 33);
 	check_stream(t, __LINE__, &reader, "user 200 10 33\n");
 	tasks_user_changed(t, 210, 10, 33); /* another id changed */
-	tasks_add_user(t, 220, 10, 33);
+	tasks_add_user(t, 220, 10, STARTED, 33);
 	check_stream(t, __LINE__, &reader, "");
 	check_user(t, __LINE__, 10, 50, 0); /* before the walk */
 	check_user(t, __LINE__, 10, 199, 0);
@@ -174,14 +174,14 @@ static void test_reports_are_right_where_a_walk_differs(void **state)
 	tasks_begin_walk(t);
 	tasks_user_changed(t, 200, 10, 33);
 	tasks_add_process(t, 210, 10, STARTED, "/bin/a");
-	tasks_add_user(t, 210, 10, 0);
+	tasks_add_user(t, 210, 10, STARTED, 0);
 	check_user(t, __LINE__, 10, 300, 33);
 	tasks_destroy(t);
 
 	t = create_walked();
 	tasks_begin_walk(t);
 	tasks_add_process(t, 210, 10, STARTED, "/bin/a");
-	tasks_add_user(t, 210, 10, 44); /* a change between two runs */
+	tasks_add_user(t, 210, 10, STARTED, 44); /* a change between two runs */
 	check_user(t, __LINE__, 10, 300, 44);
 	tasks_user_changed(t, 205, 10, 33);
 	check_user(t, __LINE__, 10, 300, 33);
