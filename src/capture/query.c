@@ -171,11 +171,14 @@ static int set_time(const char *value, uint64_t *ns, bool *wall, struct err *err
 					 "since 1970 or a date as 2026-01-31T12:00:00", value);
 }
 
-static int set_number(const char *value, const char *what, uint32_t *number, struct err *err)
+/* KPROF_PID_GONE and KPROF_PID_KERNEL are no numbers of processes, and (uid_t)-1 is none of a user. */
+#define TASK_MAX (KPROF_PID_GONE - 1)
+#define USER_MAX (UINT32_MAX - 1)
+
+static int set_number(const char *value, const char *what, uint32_t max, uint32_t *number, struct err *err)
 {
 	uint64_t found;
-	/* KPROF_PID_GONE and KPROF_PID_KERNEL are no numbers of processes */
-	int ret = parse_decimal(value, KPROF_PID_GONE - 1, &found);
+	int ret = parse_decimal(value, max, &found);
 
 	if (ret)
 		return err_set(err, -ret, "'%s' is no number of a %s", value, what);
@@ -191,7 +194,7 @@ static int set_task(const char *value, const char *what, uint32_t *pid, struct e
 	else if (!strcmp(value, QUERY_GONE))
 		*pid = KPROF_PID_GONE;
 	else
-		return set_number(value, what, pid, err);
+		return set_number(value, what, TASK_MAX, pid, err);
 	return 0;
 }
 
@@ -217,9 +220,9 @@ static int set_value(struct query *q, enum query_key key, const char *value, str
 	case QUERY_TID:
 		return set_task(value, "thread", &q->tid, err);
 	case QUERY_CPU:
-		return set_number(value, "CPU", &q->cpu, err);
+		return set_number(value, "CPU", TASK_MAX, &q->cpu, err);
 	case QUERY_UID:
-		return set_number(value, "user", &q->uid, err);
+		return set_number(value, "user", USER_MAX, &q->uid, err);
 	case QUERY_COMM:
 		return set_text(value, q->comm, sizeof(q->comm), err);
 	case QUERY_EVENT:

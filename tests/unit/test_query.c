@@ -79,6 +79,10 @@ static const struct text_row texts[] = {
 	{__LINE__, QUERY_CPU, "3", 0, 3},
 	{__LINE__, QUERY_CPU, "3,4", -EINVAL, 0},
 	{__LINE__, QUERY_CPU, "idle", -EINVAL, 0},
+	{__LINE__, QUERY_UID, "0", 0, 0},
+	{__LINE__, QUERY_UID, "4294967294", 0, 4294967294},
+	{__LINE__, QUERY_UID, "4294967295", -EINVAL, 0}, /* which stands for an unknown user */
+	{__LINE__, QUERY_UID, "root", -EINVAL, 0},
 };
 
 static uint64_t value_of(const struct query *query, enum query_key key)
@@ -86,7 +90,8 @@ static uint64_t value_of(const struct query *query, enum query_key key)
 	return key == QUERY_LAST ? query->last_ns :
 	       key == QUERY_SINCE ? query->since_ns :
 	       key == QUERY_PID ? query->pid :
-	       key == QUERY_CPU ? query->cpu : 0;
+	       key == QUERY_CPU ? query->cpu :
+	       key == QUERY_UID ? query->uid : 0;
 }
 
 static void test_texts_are_conditions_or_refused(void **state)
