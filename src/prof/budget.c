@@ -10,6 +10,7 @@ struct budget {
 	pthread_mutex_t lock;	      /* a leaf */
 	uint64_t taken_kb[BUDGET_KINDS]; /* (lock) */
 	unsigned int offcpu_runs;     /* (lock) */
+	GHashTable *users;	      /* (lock) uid -> struct budget_share, of those that have runs */
 };
 
 struct budget *budget_create(uint64_t kb)
@@ -17,6 +18,7 @@ struct budget *budget_create(uint64_t kb)
 	struct budget *budget = g_new0(struct budget, 1);
 
 	budget->total_kb = kb;
+	budget->users = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 	pthread_mutex_init(&budget->lock, NULL);
 	return budget;
 }
@@ -25,6 +27,7 @@ void budget_destroy(struct budget *budget)
 {
 	if (!budget)
 		return;
+	g_hash_table_destroy(budget->users);
 	pthread_mutex_destroy(&budget->lock);
 	g_free(budget);
 }
@@ -65,6 +68,66 @@ bool budget_take(struct budget *budget, enum budget_kind kind, uint64_t kb)
 void budget_return(struct budget *budget, enum budget_kind kind, uint64_t kb)
 {
 	(void)budget_change(budget, kind, kb, 0);
+}
+
+/* Both sums are what was taken before. */
+static struct budget_share without(const struct budget_share *sum, const struct budget_share *from)
+{
+	return (struct budget_share){ sum->rate - from->rate, sum->descriptors - from->descriptors,
+		sum->rings_kb - from->rings_kb };
+}
+
+static uint64_t rest_of(uint64_t limit, uint64_t taken)
+{
+	return limit > taken ? limit - taken : 0;
+}
+
+/* Under the lock. */
+static void set_user(struct budget *budget, uid_t uid, const struct budget_share *others,
+	const struct budget_share *to)
+{
+	const struct budget_share sum = { others->rate + to->rate, others->descriptors + to->descriptors,
+		others->rings_kb + to->rings_kb };
+
+	if (sum.rate || sum.descriptors || sum.rings_kb)
+		g_hash_table_insert(budget->users, GUINT_TO_POINTER(uid), g_memdup2(&sum, sizeof(sum)));
+	else
+		g_hash_table_remove(budget->users, GUINT_TO_POINTER(uid));
+}
+
+bool budget_change_user(struct budget *budget, uid_t uid, const struct budget_share *limits,
+	const struct budget_share *from, const struct budget_share *to, struct budget_share *left)
+{
+	const struct budget_share *known;
+	struct budget_share others;
+	bool fits;
+
+	pthread_mutex_lock(&budget->lock);
+	known = g_hash_table_lookup(budget->users, GUINT_TO_POINTER(uid));
+	others = known ? without(known, from) : (struct budget_share){ 0 };
+	*left = (struct budget_share){ rest_of(limits->rate, others.rate),
+		rest_of(limits->descriptors, others.descriptors),
+		rest_of(limits->rings_kb, others.rings_kb) };
+	fits = to->rate <= left->rate && to->descriptors <= left->descriptors &&
+	       to->rings_kb <= left->rings_kb;
+	if (fits)
+		set_user(budget, uid, &others, to);
+	pthread_mutex_unlock(&budget->lock);
+	return fits;
+}
+
+void budget_return_user(struct budget *budget, uid_t uid, const struct budget_share *from)
+{
+	const struct budget_share *known, none = { 0 };
+	struct budget_share others;
+
+	pthread_mutex_lock(&budget->lock);
+	known = g_hash_table_lookup(budget->users, GUINT_TO_POINTER(uid));
+	if (known) {
+		others = without(known, from);
+		set_user(budget, uid, &others, &none);
+	}
+	pthread_mutex_unlock(&budget->lock);
 }
 
 bool budget_take_offcpu(struct budget *budget)

@@ -2,7 +2,8 @@
 /*
  * The memory that the profilers of one server may use together: for what their captures hold, and for
  * the rings of their runs; and how many of them may look at each switch of tasks (offcpu, wall). Each
- * profiler takes its part before it uses it and gives it back.
+ * profiler takes its part before it uses it and gives it back. What the runs of one ordinary user take is
+ * bounded in addition.
  *
  * Thread-safe; never blocks.
  */
@@ -11,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct budget;
 
@@ -43,6 +45,21 @@ bool budget_take(struct budget *budget, enum budget_kind kind, uint64_t kb);
  */
 bool budget_change(struct budget *budget, enum budget_kind kind, uint64_t from_kb, uint64_t to_kb);
 void budget_return(struct budget *budget, enum budget_kind kind, uint64_t kb);
+
+/* What the runs of one user take together. */
+struct budget_share {
+	uint64_t rate;	      /* samples a second of each CPU */
+	uint64_t descriptors; /* of perf events */
+	uint64_t rings_kb;
+};
+
+/*
+ * Exchanges what one run of a user has taken for something else, within the limits of all runs of that user.
+ * Returns false, and changes nothing, if that exceeds one of them. *left: what its other runs leave.
+ */
+bool budget_change_user(struct budget *budget, uid_t uid, const struct budget_share *limits,
+	const struct budget_share *from, const struct budget_share *to, struct budget_share *left);
+void budget_return_user(struct budget *budget, uid_t uid, const struct budget_share *from);
 
 /* One of BUDGET_OFFCPU_RUNS; false if none is left. */
 bool budget_take_offcpu(struct budget *budget);

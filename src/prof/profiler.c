@@ -469,6 +469,9 @@ int profiler_set_qlimit_kb(struct profiler *p, uint64_t kb, struct err *err)
 		return ret;
 	if (kb < held_kb && profiler_refuse_loaded(p, err))
 		return -EBUSY; /* a part of it could not be decoded */
+	ret = profiler_check_qlimit(p, needed_kb, err);
+	if (ret)
+		return ret;
 	if (!budget_change(p->budget, BUDGET_CAPTURES, p->captured_kb, needed_kb))
 		return err_set(err, ENOSPC, "%" PRIu64 " KB are left besides the prof_qlimit of other "
 			"sessions", budget_left_kb(p->budget, BUDGET_CAPTURES) + p->captured_kb);

@@ -283,18 +283,23 @@ static enum scope last_scope(const struct profiler *p, const struct run_sources 
 	return has_programs ? SCOPE_MACHINE : sources->in_cgroup ? SCOPE_USER : SCOPE_OWN;
 }
 
+bool profiler_may_sample(const struct profiler *p, unsigned int cpu)
+{
+	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	return cpu < (unsigned long)MAX(cpus, 0) && is_wanted(p, cpu);
+}
+
 /*
  * Takes the rings of a run from the budget, in place of those that it has taken for the run before it: those
  * of each configured CPU of the setting, since CPUs may go online later.
  */
 static int take_rings(struct profiler *p, struct err *err)
 {
-	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	uint64_t kb = 0;
-	long cpu;
 
-	for (cpu = 0; cpu < MIN(cpus, CPU_NUMBERS); cpu++)
-		if (is_wanted(p, (unsigned int)cpu))
+	for (unsigned int cpu = 0; cpu < CPU_NUMBERS; cpu++)
+		if (profiler_may_sample(p, cpu))
 			kb += rings_of_cpu(&p->resolved) * p->settings.cpubufsz_kb;
 	/* the rings of one run alone may be more: many CPUs on little memory */
 	kb = MIN(kb, budget_total_kb(p->budget));
@@ -310,6 +315,7 @@ static void return_rings(struct profiler *p)
 {
 	budget_return(p->budget, BUDGET_RINGS, p->rings_kb);
 	p->rings_kb = 0;
+	profiler_return_share(p);
 }
 
 /* A start that succeeds is no refusal, so the sentence begins with what is done. */
@@ -427,6 +433,8 @@ static int open_run(struct profiler *p, struct err *err)
 		ret = events_fit(&p->resolved.events, &paths, err);
 	if (!ret)
 		ret = profiler_open_sources(p, &sources, err);
+	if (!ret)
+		ret = profiler_take_share(p, &sources, err);
 	if (!ret)
 		ret = p->owner.is_restricted ? open_own(p, &sources, &run, err) :
 			try_scopes(p, &sources, &run, err);

@@ -129,6 +129,7 @@ struct profiler {
 	struct profiler_settings settings;  /* lt */
 	struct run *run;		    /* lt: NULL while stopped */
 	uint64_t rings_kb;		    /* t: taken from the budget for it */
+	struct budget_share share; /* t: taken of what the user of a restricted profiler may have, for it */
 	/* t: taken for the capture: settings.qlimit_kb, or what it held when that was lowered */
 	uint64_t captured_kb;
 	GArray *known;			    /* lt: of struct known_event */
@@ -182,6 +183,8 @@ struct profiler {
 int profiler_begin_run(struct profiler *profiler, struct err *err);
 /* -EBUSY with a sentence if nothing can be added to what is held: it has other times, or was loaded. */
 int profiler_refuse_held(const struct profiler *profiler, struct err *err);
+/* Whether the setting `cpus` has a CPU that may ever go online. */
+bool profiler_may_sample(const struct profiler *profiler, unsigned int cpu);
 /* There must be one. */
 void profiler_end_run(struct profiler *profiler);
 
@@ -275,6 +278,14 @@ void profiler_read_counts(const struct run *run, const struct rings *rings, unsi
  */
 int profiler_check_events(const struct profiler *profiler, const struct event_list *list, struct err *err);
 int profiler_check_own(const struct profiler *profiler, const char *what, struct err *err);
+/*
+ * A run that is about to begin takes its part of what the user may have, in place of that of the run before.
+ * -ENOSPC with what is left. Does nothing in profilers that are not restricted, as the other one.
+ */
+int profiler_take_share(struct profiler *profiler, const struct run_sources *sources, struct err *err);
+void profiler_return_share(struct profiler *profiler);
+/* Whether its prof_qlimit may be raised to this: -ENOSPC with the sizes. */
+int profiler_check_qlimit(const struct profiler *profiler, uint64_t kb, struct err *err);
 
 /* ---- profiler_times.c ------------------------------------------------------------------------ */
 

@@ -351,3 +351,61 @@ done
 for event in page-faults:period=100 cpu-clock:freq=10000 cpu-clock:period=100000 default; do
 	as_user $ann sh -c 'echo "event $2" >"$1"' - "$MNT/sessions/ann/kpctl" "$event" || fail "$event was refused"
 done
+
+# the limit is that of all runs of a user together: an event takes a part of it
+# start_ev USER SESSION EVENT
+start_as() {
+	as_user "$1" sh -c 'printf "stop\nevent %s\nstart\n" "$2" >"$1"' - "$MNT/sessions/$2/kpctl" "$3" 2>"$WORK/said"
+}
+as_user $ann mkdir "$MNT/sessions/ann2" || fail "a second session"
+as_user $bob mkdir "$MNT/sessions/bob" || fail "another user's session"
+start_as $ann ann cpu-clock:freq=6000,page-faults:period=1000 || fail "60 % and 10 %: $(tail -n 1 "$MNT/sessions/ann/kperr")"
+start_as $bob bob cpu-clock:freq=6000 || fail "another user: $(tail -n 1 "$MNT/sessions/bob/kperr")"
+! start_as $ann ann2 cpu-clock:freq=3001 || fail "more than is left was not refused"
+check "it says ENOSPC" grep -q "No space left" "$WORK/said"
+check "and the numbers" grep -q "its events count as 3001 samples a second, and other runs of this user leave 3000 of 10000" \
+	"$MNT/sessions/ann2/kperr"
+start_as $ann ann2 cpu-clock:freq=3000 || fail "what is left: $(tail -n 1 "$MNT/sessions/ann2/kperr")"
+of ann ctl stop
+start_as $ann ann2 cpu-clock:freq=10000 || fail "the whole after a stop: $(tail -n 1 "$MNT/sessions/ann2/kperr")"
+! start_as $ann ann default || fail "nothing is left"
+as_user $ann rmdir "$MNT/sessions/ann2" || fail "rmdir of a session that runs"
+start_as $ann ann default || fail "after the end of the other session: $(tail -n 1 "$MNT/sessions/ann/kperr")"
+of ann ctl stop
+! as_user $ann sh -c 'echo "event cpu-clock:freq=6000,task-clock:freq=4001" >"$1"' - "$MNT/sessions/ann/kpctl" 2>/dev/null ||
+	fail "two events that exceed the limit together"
+check "it says how much" grep -q "these events count as 10001 samples a second together" "$MNT/sessions/ann/kperr"
+# root writes to the user's session: the limit is that of the user
+as_user $ann mkdir "$MNT/sessions/ann2" || fail "a second session"
+start_as $ann ann cpu-clock:freq=10000 || fail "the whole"
+fails_with "No space left" sh -c 'printf "event default\nstart\n" >"$1"' - "$MNT/sessions/ann2/kpctl"
+
+# memory: what is left for other users stays
+total_kb=$(sed -n 's/.* prof_qlimit KB must be [0-9]* to \([0-9]*\) here.*/\1/p' < <(
+	put kpctl 'prof_qlimit 1' 2>/dev/null
+	cat "$MNT/kperr"))
+! as_user $ann sh -c 'echo "prof_qlimit $2" >"$1"' - "$MNT/sessions/ann/kpctl" "$((total_kb * 3 / 4))" 2>"$WORK/said" ||
+	fail "a prof_qlimit of three quarters of all"
+check "it says ENOSPC: $(cat "$WORK/said")" grep -q "No space left" "$WORK/said"
+check "and how much is left" grep -q "KB are left for the prof_qlimit of a session of an ordinary user: $((total_kb / 4)) stay" \
+	"$MNT/sessions/ann/kperr"
+serve_end
+
+# descriptors: all runs of a user have a quarter of those of the server
+cpus=$(getconf _NPROCESSORS_CONF)
+run=$((9 * cpus)) # of 8 events
+printf '#!/bin/sh\nulimit -Hn %d && exec %q "$@"\n' $((run * 6 > 200 ? run * 6 : 200)) "$PWD/kprofs" >"$WORK/few"
+chmod 755 "$WORK/few"
+KPROFS=$WORK/few
+serve -o allow_other
+events=cpu-clock:freq=99
+for i in 1 2 3 4 5 6 7; do
+	events+=,cpu-clock:freq=$((100 + i))
+done
+for ((i = 1; i <= 8; i++)); do
+	as_user $ann mkdir "$MNT/sessions/ann$i" || fail "session $i"
+	start_as $ann ann$i "$events" || break
+done
+check "runs that began: $((i - 1))" test $i -gt 1 -a $i -le 8
+check "the reason" grep -q "its events need $run descriptors, and other runs of this user leave [0-9]*$" "$MNT/sessions/ann$i/kperr"
+as_user $bob mkdir "$MNT/sessions/bob" && start_as $bob bob "$events" || fail "another user: $(tail -n 1 "$MNT/sessions/bob/kperr")"

@@ -46,6 +46,41 @@ static void test_refused_change_changes_nothing(void **state)
 	budget_destroy(budget);
 }
 
+static void test_runs_of_a_user_are_bounded_together(void **state)
+{
+	static const struct budget_share limits = { .rate = 100, .descriptors = 20, .rings_kb = 1000 };
+	static const struct budget_share none, one = { 60, 10, 300 }, more = { 40, 10, 700 };
+	static const struct budget_share few = { 10, 1, 1 }, much = { 61, 10, 300 };
+	static const struct { int line; struct budget_share share; } too_much[] = {
+		{ __LINE__, { 41, 1, 1 } },
+		{ __LINE__, { 1, 11, 1 } },
+		{ __LINE__, { 1, 1, 701 } },
+		{ __LINE__, { UINT64_MAX, 0, 0 } },
+	};
+	struct budget *budget = budget_create(TOTAL_KB);
+	struct budget_share left;
+
+	assert_true(budget_change_user(budget, 1, &limits, &none, &one, &left));
+	assert_int_equal(left.rate, 100);
+	for (size_t i = 0; i < sizeof(too_much) / sizeof(too_much[0]); i++) {
+		if (budget_change_user(budget, 1, &limits, &none, &too_much[i].share, &left) ||
+			left.rate != 40 || left.descriptors != 10 || left.rings_kb != 700)
+			fail_msg("line %d", too_much[i].line);
+	}
+	/* another user has limits of its own */
+	assert_true(budget_change_user(budget, 2, &limits, &none, &one, &left));
+	assert_true(budget_change_user(budget, 1, &limits, &none, &more, &left));
+	assert_false(budget_change_user(budget, 1, &limits, &one, &much, &left));
+	assert_int_equal(left.rate, 60); /* beside the other run */
+	assert_true(budget_change_user(budget, 1, &limits, &one, &few, &left));
+	budget_return_user(budget, 1, &more);
+	budget_return_user(budget, 1, &few);
+	budget_return_user(budget, 1, &none);
+	assert_true(budget_change_user(budget, 1, &limits, &none, &limits, &left));
+	assert_int_equal(left.descriptors, 20);
+	budget_destroy(budget);
+}
+
 static void ignore(void *arg)
 {
 }
@@ -119,6 +154,7 @@ int main(void)
 		cmocka_unit_test(test_refused_change_changes_nothing),
 		cmocka_unit_test(test_profilers_share_a_budget),
 		cmocka_unit_test(test_held_records_are_counted),
+		cmocka_unit_test(test_runs_of_a_user_are_bounded_together),
 		cmocka_unit_test(test_runs_with_offcpu_are_bounded),
 	};
 
