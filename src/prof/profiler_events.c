@@ -209,6 +209,12 @@ void profiler_renumber(struct profiler *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
+bool profiler_is_clock(const struct event *event)
+{
+	return event->attr.type == PERF_TYPE_SOFTWARE && (event->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
+		event->attr.config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
 uint64_t profiler_fixed_period(const struct event *event, enum scope scope)
 {
 	if (!(event->flags & KPROF_EVENT_FREQ))
@@ -218,9 +224,7 @@ uint64_t profiler_fixed_period(const struct event *event, enum scope scope)
 		 */
 		return scope == SCOPE_OWN && event_rate(event) != 1 ? 0 : event_rate(event);
 	/* the software clocks count ns, which is how they keep a frequency */
-	if (scope != SCOPE_OWN && event->attr.type == PERF_TYPE_SOFTWARE &&
-		(event->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
-			event->attr.config == PERF_COUNT_SW_TASK_CLOCK))
+	if (scope != SCOPE_OWN && profiler_is_clock(event))
 		return NSEC_PER_SEC / event_rate(event);
 	return 0;
 }

@@ -56,15 +56,9 @@ static bool is_of_task(const struct event *event)
 /* No session of an ordinary user raises its prof_qlimit so far that less than this part is left. */
 #define OTHERS_PART 4
 
-static bool is_clock(const struct event *event)
-{
-	return event->attr.type == PERF_TYPE_SOFTWARE && (event->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
-		event->attr.config == PERF_COUNT_SW_TASK_CLOCK);
-}
-
 static uint64_t least_period(const struct event *event)
 {
-	if (is_clock(event))
+	if (profiler_is_clock(event))
 		return NSEC_PER_SEC / CLOCK_HZ_MAX;
 	return event->attr.type == PERF_TYPE_SOFTWARE ? SOFTWARE_PERIOD_MIN : HARDWARE_PERIOD_MIN;
 }

@@ -39,9 +39,11 @@ static void mark_scope(struct profiler *p, const struct rings_config *config)
 		known->was_run = true;
 		known->scope = config->scope;
 		known->flags = known->event.flags | flags[config->scope];
-		if (!profiler_fixed_period(&known->event, config->scope))
+		/* a clock goes on while the CPU is idle or in the kernel, where a user has no samples */
+		if (!profiler_fixed_period(&known->event, config->scope) ||
+			(config->scope == SCOPE_FILTERED && profiler_is_clock(&known->event)))
 			known->due_unknown = true;
-		/* the kernel's count is of all users, and periods are not known */
+		/* the kernel's count is of all users, or of all time, and no part of it is known */
 		if (known->due_unknown && config->scope == SCOPE_FILTERED)
 			known->count_unknown = true;
 	}

@@ -256,6 +256,8 @@ bool profiler_has_programs(struct profiler *profiler);
 /* Resets the numbers; those of the settings begin at 1 again. Control thread. */
 void profiler_renumber(struct profiler *profiler);
 
+/* cpu-clock and task-clock, which count ns. */
+bool profiler_is_clock(const struct event *event);
 /* How many events one sample stands for; 0 if the kernel varies it. */
 uint64_t profiler_fixed_period(const struct event *event, enum scope scope);
 /* The number of samples that follow from the counts of one run; 0 if it is unknown. */

@@ -365,6 +365,9 @@ start_as $bob bob cpu-clock:freq=6000 || fail "another user: $(tail -n 1 "$MNT/s
 check "it says ENOSPC" grep -q "No space left" "$WORK/said"
 check "and the numbers" grep -q "its events count as 3001 samples a second, and other runs of this user leave 3000 of 10000" \
 	"$MNT/sessions/ann2/kperr"
+# a clock also counts while the CPU is idle: what of that is the user's is not known
+same "the count of a clock, and of another event" "unknown unknown number" "$(sed -n 's/^event\.1\.cpu\.0\.\(count\|undelivered\) //p
+	s/^event\.2\.cpu\.0\.count [0-9]*$/number/p' "$MNT/sessions/ann/kpstat" | xargs)"
 start_as $ann ann2 cpu-clock:freq=3000 || fail "what is left: $(tail -n 1 "$MNT/sessions/ann2/kperr")"
 of ann ctl stop
 start_as $ann ann2 cpu-clock:freq=10000 || fail "the whole after a stop: $(tail -n 1 "$MNT/sessions/ann2/kperr")"
