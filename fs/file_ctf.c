@@ -6,6 +6,9 @@
  * when one of them is opened, and exist until none of them has been open for a second. They are
  * memfds, which open files share; the main thread closes them when the timer expires. The functions
  * run in the threads of slow_ops.h; a second opener waits until the first one's set is made.
+ *
+ * One set is that of all sessions but those of ordinary users, of which each user has one, with the events of
+ * the user's programs.
  */
 #include "fs/file.h"
 
@@ -37,11 +40,12 @@
  * The time for which a set is kept after its last file was closed, since a reader opens one file
  * after the other.
  */
-#define SET_SECONDS 1
+#define SET_NS NSEC_PER_SEC
 /* How often an open that waits for a set made for another open checks its cancellation. */
 #define LOOK_NS (50 * NSEC_PER_MSEC)
-/* The limit of all streams of a set: that of any view. */
+/* The limit of all streams of a set: that of any view; of one user's set, since there may be many. */
 #define SET_BYTES_MAX ((uint64_t)VIEWPROC_BYTES_MAX)
+#define USER_SET_BYTES_MAX (64 * MIB)
 
 /* The struct that contains a row has its file. */
 struct ctf_row {
@@ -50,15 +54,27 @@ struct ctf_row {
 	uint32_t file;
 };
 
+struct file_ctf;
+
+/* Under the lock of `ctf`; it exists while it has files, readers or a maker. */
+struct ctf_set {
+	struct file_ctf *ctf;
+	bool is_users; /* of the programs of this user */
+	uid_t uid;
+	bool making;		/* an opener makes the files */
+	int *fds;		/* NULL if there are none; invariant once made */
+	struct timespec time;	/* when they were made, CLOCK_REALTIME */
+	unsigned int readers;	/* open files */
+	unsigned int waiters;	/* openers that wait for the maker */
+	uint64_t unused_since_ns; /* when the last reader left */
+};
+
 /* i: invariant; l: under lock */
 struct file_ctf {
 	pthread_mutex_t lock; /* a leaf */
-	pthread_cond_t made;  /* `making` is over */
-	bool making;	      /* l: an opener makes the set */
-	int *fds;	      /* l, i once made: the set; NULL if there is none */
-	struct timespec time; /* l: when it was made, CLOCK_REALTIME */
-	unsigned int readers; /* l: open files of the set */
-	int timer;	      /* i: a timerfd, set when the last one is closed */
+	pthread_cond_t made;  /* `making` of a set is over */
+	GPtrArray *sets;      /* l: of struct ctf_set */
+	int timer;	      /* i: a timerfd, set when the last reader of a set has left */
 	uint32_t count;	      /* i: of files: the metadata, and the streams */
 	uint32_t *cpus;	      /* i: of the streams */
 	struct ctf_row *rows; /* i: of all files */
@@ -100,12 +116,13 @@ static int make_set(struct session *session, void *job, int **fds, struct err *e
 {
 	const struct file_ctf *ctf = session->server->ctf;
 	struct ctf_output output = {
-		.cpus = ctf->cpus, .count = ctf->count - 1, .bytes_max = SET_BYTES_MAX,
+		.cpus = ctf->cpus, .count = ctf->count - 1,
+		.bytes_max = session->is_restricted ? USER_SET_BYTES_MAX : SET_BYTES_MAX,
 		.metadata_max = CTF_METADATA_MAX,
 	};
 	struct snapshot *snapshot;
 	int ret = readings_take_shown(
-		session->server->readings, slow_ops_uid(job), slow_ops_cancel(job), &snapshot);
+		session_readings(session), slow_ops_uid(job), slow_ops_cancel(job), &snapshot);
 
 	if (ret)
 		return ret;
@@ -122,103 +139,173 @@ static int make_set(struct session *session, void *job, int **fds, struct err *e
 	return ret;
 }
 
-/* ---- the set that there is ------------------------------------------------------------------- */
+/* ---- the sets that there are: with the lock held ----------------------------------------------- */
 
-static void set_timer(const struct file_ctf *ctf, time_t seconds)
+static struct ctf_set *find_set(const struct file_ctf *ctf, const struct session *session)
 {
-	const struct itimerspec after = { .it_value.tv_sec = seconds };
+	for (guint i = 0; i < ctf->sets->len; i++) {
+		struct ctf_set *set = ctf->sets->pdata[i];
+
+		if (set->is_users == session->is_restricted && (!set->is_users || set->uid == session->maker))
+			return set;
+	}
+	return NULL;
+}
+
+static struct ctf_set *need_set(struct file_ctf *ctf, const struct session *session)
+{
+	struct ctf_set *set = find_set(ctf, session);
+
+	if (set)
+		return set;
+	set = g_new0(struct ctf_set, 1);
+	set->ctf = ctf;
+	set->is_users = session->is_restricted;
+	set->uid = session->maker;
+	g_ptr_array_add(ctf->sets, set);
+	return set;
+}
+
+/* It expires after so many ns; 0: not any more, also if it has expired. */
+static void set_timer(const struct file_ctf *ctf, uint64_t ns)
+{
+	const struct itimerspec after = { .it_value = { .tv_sec = (time_t)(ns / NSEC_PER_SEC),
+		.tv_nsec = (long)(ns % NSEC_PER_SEC) } };
 
 	timerfd_settime(ctf->timer, 0, &after, NULL);
 }
 
-/*
- * Called with the lock held. Returns the set that the caller frees without it, since that takes
- * long, or NULL. Setting the timer also clears an earlier expiration.
- */
-static int *take_old_set(struct file_ctf *ctf)
+/* Removes a set that has nothing any more. */
+static void forget_empty(struct ctf_set *set)
 {
-	uint64_t rings;
-
-	if (read(ctf->timer, &rings, sizeof(rings)) < 0 || ctf->readers)
-		return NULL;
-	return g_steal_pointer(&ctf->fds);
+	if (set->fds || set->making || set->readers || set->waiters)
+		return;
+	g_ptr_array_remove_fast(set->ctf->sets, set);
+	g_free(set);
 }
 
-/* With the lock held, which is let go meanwhile. */
-static int wait_for_maker(struct file_ctf *ctf, void *job)
+/*
+ * Takes the files of the sets that were unused for long, which the caller frees without the lock, since that
+ * takes long. Sets the timer for the others. NULL: there are none.
+ */
+static GPtrArray *take_old_sets(struct file_ctf *ctf)
 {
-	clock_wait_until(&ctf->made, &ctf->lock, clock_monotonic_ns() + LOOK_NS);
+	const uint64_t now_ns = clock_monotonic_ns();
+	GPtrArray *old = NULL;
+	uint64_t next_ns = 0;
+
+	for (guint i = ctf->sets->len; i-- > 0;) {
+		struct ctf_set *set = ctf->sets->pdata[i];
+		const uint64_t unused_ns = now_ns - set->unused_since_ns;
+
+		if (!set->fds || set->readers)
+			continue;
+		if (unused_ns < SET_NS) {
+			next_ns = next_ns ? MIN(next_ns, SET_NS - unused_ns) : SET_NS - unused_ns;
+			continue;
+		}
+		if (!old)
+			old = g_ptr_array_new();
+		g_ptr_array_add(old, g_steal_pointer(&set->fds));
+		forget_empty(set);
+	}
+	set_timer(ctf, next_ns);
+	return old;
+}
+
+/* Without the lock. */
+static void free_sets(const struct file_ctf *ctf, GPtrArray *sets)
+{
+	if (!sets)
+		return;
+	for (guint i = 0; i < sets->len; i++)
+		free_fds(ctf, sets->pdata[i]);
+	g_ptr_array_free(sets, TRUE);
+}
+
+/* The lock is let go meanwhile. */
+static int wait_for_maker(struct ctf_set *set, void *job)
+{
+	set->waiters++;
+	clock_wait_until(&set->ctf->made, &set->ctf->lock, clock_monotonic_ns() + LOOK_NS);
+	set->waiters--;
 	return cancel_requested(slow_ops_cancel(job)) ? -EINTR : 0;
 }
 
-/* With the lock held, which is let go meanwhile. */
-static int become_maker(struct session *session, void *job, struct err *err)
+/* The lock is let go meanwhile. */
+static int become_maker(struct ctf_set *set, struct session *session, void *job, struct err *err)
 {
-	struct file_ctf *ctf = session->server->ctf;
+	struct file_ctf *ctf = set->ctf;
 	struct timespec now;
 	int *fds, ret;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	ctf->making = true;
+	set->making = true;
 	pthread_mutex_unlock(&ctf->lock);
 	ret = make_set(session, job, &fds, err);
 	pthread_mutex_lock(&ctf->lock);
 	if (!ret) {
-		ctf->fds = fds;
-		ctf->time = now;
+		set->fds = fds;
+		set->time = now;
 	}
-	ctf->making = false;
+	set->making = false;
 	pthread_cond_broadcast(&ctf->made);
 	return ret;
 }
 
-static void leave_set(void *arg)
+static void become_unused(struct ctf_set *set)
 {
-	struct file_ctf *ctf = arg;
-
-	pthread_mutex_lock(&ctf->lock);
-	if (!--ctf->readers)
-		set_timer(ctf, SET_SECONDS);
-	pthread_mutex_unlock(&ctf->lock);
+	set->unused_since_ns = clock_monotonic_ns();
+	set_timer(set->ctf, SET_NS); /* later than for another set: that one is freed then */
 }
 
-/*
- * Called with the lock held. The set exists as long as it has readers, which therefore need no own
- * descriptors.
- */
-static int enter_set(struct file_ctf *ctf, uint32_t file, struct filetext **text)
+/* Without the lock. */
+static void leave_set(void *arg)
+{
+	struct ctf_set *set = arg;
+
+	pthread_mutex_lock(&set->ctf->lock);
+	if (!--set->readers)
+		become_unused(set);
+	pthread_mutex_unlock(&set->ctf->lock);
+}
+
+/* The files exist as long as the set has readers, which therefore need no own descriptors. */
+static int enter_set(struct ctf_set *set, uint32_t file, struct filetext **text)
 {
 	struct stat st;
 
-	if (fstat(ctf->fds[file], &st))
+	if (fstat(set->fds[file], &st))
 		return -errno;
-	*text = filetext_create_borrowed(ctf->fds[file], (size_t)st.st_size);
-	(*text)->time = ctf->time;
-	filetext_on_free(*text, leave_set, ctf);
-	ctf->readers++;
-	set_timer(ctf, 0);
+	*text = filetext_create_borrowed(set->fds[file], (size_t)st.st_size);
+	(*text)->time = set->time;
+	filetext_on_free(*text, leave_set, set);
+	set->readers++;
 	return 0;
 }
+
+/* ---- the files --------------------------------------------------------------------------------- */
 
 static int share_file(struct session *session, const struct dirtab_row *row, void *job,
 	struct filetext **text, struct err *err)
 {
 	struct file_ctf *ctf = session->server->ctf;
-	int *old, ret = 0;
+	struct ctf_set *set;
+	GPtrArray *old;
+	int ret = 0;
 
-	if (session->is_restricted)
-		return err_set(err, EPERM, "one set is made for all sessions: that of an ordinary user has "
-			"views/trace.json");
 	pthread_mutex_lock(&ctf->lock);
-	old = take_old_set(ctf);
-	while (!ctf->fds && !ret)
-		ret = ctf->making ? wait_for_maker(ctf, job) : become_maker(session, job, err);
+	old = take_old_sets(ctf);
+	set = need_set(ctf, session);
+	while (!set->fds && !ret)
+		ret = set->making ? wait_for_maker(set, job) : become_maker(set, session, job, err);
 	if (!ret)
-		ret = enter_set(ctf, file_of(row), text);
-	if (ctf->fds && !ctf->readers)
-		set_timer(ctf, SET_SECONDS);
+		ret = enter_set(set, file_of(row), text);
+	if (set->fds && !set->readers)
+		become_unused(set);
+	forget_empty(set);
 	pthread_mutex_unlock(&ctf->lock);
-	free_fds(ctf, old);
+	free_sets(ctf, old);
 	return ret;
 }
 
@@ -226,13 +313,16 @@ static int share_file(struct session *session, const struct dirtab_row *row, voi
 static uint64_t file_size(struct session *session, const struct dirtab_row *row)
 {
 	struct file_ctf *ctf = session->server->ctf;
-	struct stat st = { .st_size = 0 };
+	const struct ctf_set *set;
+	struct stat st;
+	uint64_t size = 0;
 
 	pthread_mutex_lock(&ctf->lock);
-	if (ctf->fds && fstat(ctf->fds[file_of(row)], &st))
-		st.st_size = 0;
+	set = find_set(ctf, session);
+	if (set && set->fds && !fstat(set->fds[file_of(row)], &st))
+		size = (uint64_t)st.st_size;
 	pthread_mutex_unlock(&ctf->lock);
-	return (uint64_t)st.st_size;
+	return size;
 }
 
 int file_ctf_timer(const struct file_ctf *ctf)
@@ -242,12 +332,12 @@ int file_ctf_timer(const struct file_ctf *ctf)
 
 void file_ctf_expire(struct file_ctf *ctf)
 {
-	int *old;
+	GPtrArray *old;
 
 	pthread_mutex_lock(&ctf->lock);
-	old = take_old_set(ctf);
+	old = take_old_sets(ctf);
 	pthread_mutex_unlock(&ctf->lock);
-	free_fds(ctf, old);
+	free_sets(ctf, old);
 }
 
 /* ---- the folder ------------------------------------------------------------------------------ */
@@ -295,6 +385,7 @@ int file_ctf_create(const struct cpus *cpus, struct file_ctf **ctf)
 		return -errno;
 	c = g_new0(struct file_ctf, 1);
 	c->timer = timer;
+	c->sets = g_ptr_array_new();
 	c->count = cpus_count(cpus) + 1;
 	c->cpus = g_new(uint32_t, c->count);
 	c->rows = g_new0(struct ctf_row, c->count);
@@ -312,7 +403,13 @@ void file_ctf_destroy(struct file_ctf *ctf)
 {
 	if (!ctf)
 		return;
-	free_fds(ctf, ctf->fds);
+	for (guint i = 0; i < ctf->sets->len; i++) {
+		struct ctf_set *set = ctf->sets->pdata[i];
+
+		free_fds(ctf, set->fds);
+		g_free(set);
+	}
+	g_ptr_array_free(ctf->sets, TRUE);
 	close(ctf->timer);
 	pthread_cond_destroy(&ctf->made);
 	pthread_mutex_destroy(&ctf->lock);

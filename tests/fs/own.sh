@@ -247,7 +247,29 @@ tell bob $bob 57
 wait_for has_attached 2
 same "events of the first user's program" 100 "$(events_of $ann ann)"
 same "events of the second user's program" 57 "$(events_of $bob bob)"
-fails_with "Operation not permitted" as_user $ann cat "$MNT/sessions/ann/views/ctf/metadata"
+# the same as CTF, of each user at one moment: without messages, and without programs of others
+echo 'a message of root' >"$MNT/kptrace"
+# in_ctf TEXT FOLDER: how many events of a copy have it
+in_ctf() {
+	babeltrace2 "$2" >"$WORK/bt" 2>"$WORK/bt.err" || fail "babeltrace2: $(head -n 5 "$WORK/bt.err")"
+	grep -c -- "$1" "$WORK/bt"
+}
+if command -v babeltrace2 >/dev/null; then
+	exec {ctf_ann}<"$MNT/sessions/ann/views/ctf/metadata" {ctf_bob}<"$MNT/sessions/bob/views/ctf/metadata"
+	for name in ann bob root; do
+		cp -r "$MNT/sessions/$name/views/ctf" "$WORK/ctf.$name" || fail "views/ctf of $name: $(tail -n 1 "$MNT/sessions/$name/kperr")"
+	done
+	check "the set of a user is one while it is read" cmp "/dev/fd/$ctf_ann" "$WORK/ctf.ann/metadata"
+	check "that of the other one too" cmp "/dev/fd/$ctf_bob" "$WORK/ctf.bob/metadata"
+	exec {ctf_ann}<&- {ctf_bob}<&-
+	same "CTF of the first user" "100 0" "$(in_ctf test:n "$WORK/ctf.ann") $(in_ctf 'of root' "$WORK/ctf.ann")"
+	same "CTF of the second user" "57 0" "$(in_ctf test:n "$WORK/ctf.bob") $(in_ctf 'of root' "$WORK/ctf.bob")"
+	same "CTF of root" "157 1" "$(in_ctf test:n "$WORK/ctf.root") $(in_ctf 'of root' "$WORK/ctf.root")"
+else
+	echo "not tried: babeltrace2"
+fi
+as_user $ann cat "$MNT/sessions/ann/views/ctf/metadata" >"$WORK/said" || fail "views/ctf for its user"
+fails_with "Permission denied" as_user $bob cat "$MNT/sessions/ann/views/ctf/metadata"
 # shellcheck disable=SC2154 # eval has made them
 exec {in_ann}>&- {in_bob}>&-
 
