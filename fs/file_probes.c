@@ -321,8 +321,9 @@ static int write_text(void *data, const char *text, size_t bytes, struct err *er
 	if (!bytes)
 		return 0;
 	if (writer->session->is_restricted)
-		return err_set(err, EPERM, "a session of an ordinary user takes no programs of probes: "
-			"they see all tasks and the kernel");
+		return err_set(err, EPERM, "a session of an ordinary user takes no programs of probes: those "
+			"of the kernel see all tasks, and to attach to a file, one of the user's own too, "
+			"the kernel stops all forks while a process keeps its memory map locked");
 	if (memchr(text, '\0', bytes))
 		return err_set(err, EINVAL, "a NUL byte in the program");
 	if (before + bytes > AST_TEXT_MAX)

@@ -69,6 +69,7 @@ refused_to $ann "event cycles:k" kpctl "no events of the kernel only"
 refused_to $ann "event offcpu" kpctl "no switches of tasks"
 refused_to $ann 0xffffffff81000000 kpdata "no addresses of the kernel"
 refused_to $ann "profile:hz:99 { @ = count(); }" probes/x "takes no programs of probes"
+refused_to $ann "uprobe:$WORK/prog-ann:touch_named { @ = count(); }" probes/x "kernel stops all forks"
 refused_to $ann "split calls" mpstat "measured for all users"
 [ -r /sys/kernel/tracing/events/sched ] && refused_to $ann "event sched:sched_switch" kpctl "no tracepoints"
 # root writes to it: it was made by the user
