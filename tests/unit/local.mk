@@ -3,7 +3,7 @@
 unit_tests =
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
-EXTRA_DIST += %D%/capture_streams.h %D%/decode.h %D%/encoder_fixture.h %D%/events_fixture.h \
+EXTRA_DIST += %D%/capture_streams.h %D%/decode.h %D%/disk_fixture.h %D%/encoder_fixture.h %D%/events_fixture.h \
 	%D%/leftovers.h %D%/listener_fixture.h %D%/mpstat_fixture.h %D%/perfdata_fixture.h \
 	%D%/probes_fixture.h %D%/producers_fixture.h %D%/profile_fixture.h %D%/profiler_fixture.h %D%/sym_remote_fixture.h \
 	%D%/task_stream.h %D%/tasks_fixture.h %D%/tracing.h %D%/view_fixture.h
@@ -197,6 +197,8 @@ tests_unit_test_capture_in_place_LDADD = $(PROF_TEST_LIBS)
 
 unit_tests += tests/unit/test_disk
 tests_unit_test_disk_LDADD = $(PROF_TEST_LIBS)
+unit_tests += tests/unit/test_disk_damaged
+tests_unit_test_disk_damaged_LDADD = $(PROF_TEST_LIBS)
 
 unit_tests += tests/unit/test_capture_copy
 tests_unit_test_capture_copy_LDADD = $(PROF_TEST_LIBS)
