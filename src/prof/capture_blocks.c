@@ -239,26 +239,6 @@ static void free_rest(struct capture_pool *pool, struct capture_arena *arena)
 		move_to_head(pool, arena);
 }
 
-static void free_unused(struct capture_pool *pool)
-{
-	GHashTable *numbers = g_hash_table_new(NULL, NULL);
-	GList *link, *next;
-
-	for (link = pool->arenas.head; link; link = next) {
-		struct capture_arena *arena = link->data;
-
-		next = link->next;
-		if (arena->is_kept)
-			free_rest(pool, arena);
-		if (arena->used)
-			g_hash_table_add(numbers, GUINT_TO_POINTER(arena->number));
-		else
-			drop_arena(pool, arena);
-	}
-	disk_remove_arenas(pool->disk, numbers);
-	g_hash_table_destroy(numbers);
-}
-
 /* The file stays, for what was set aside; the memory does not if no capture has any of it. */
 static void leave_if_unused(struct capture_pool *pool, struct capture_arena *arena)
 {
@@ -270,28 +250,39 @@ static void leave_if_unused(struct capture_pool *pool, struct capture_arena *are
 	free_arena(pool, arena, true);
 }
 
-static void leave_unused(struct capture_pool *pool)
+/* keeps_files: of what no capture has. numbers: gets that of an arena that stays. */
+static void settle_arena(struct capture_pool *pool, struct capture_arena *arena, bool keeps_files,
+	GHashTable *numbers)
 {
-	GList *link, *next;
-
-	for (link = pool->arenas.head; link; link = next) {
-		struct capture_arena *arena = link->data;
-
-		next = link->next;
+	if (keeps_files) {
 		if (arena->is_kept)
 			leave_if_unused(pool, arena);
+		return;
 	}
+	if (arena->is_kept)
+		free_rest(pool, arena);
+	if (arena->used)
+		g_hash_table_add(numbers, GUINT_TO_POINTER(arena->number));
+	else
+		drop_arena(pool, arena);
 }
 
 void capture_pool_settle(struct capture_pool *pool)
 {
+	GHashTable *numbers = g_hash_table_new(NULL, NULL);
+	const bool keeps_files = disk_has_old(pool->disk);
+	GList *link, *next;
+
 	pthread_mutex_lock(&pool->lock);
 	pool->settled = true;
-	if (disk_has_old(pool->disk))
-		leave_unused(pool);
-	else
-		free_unused(pool);
+	for (link = pool->arenas.head; link; link = next) {
+		next = link->next;
+		settle_arena(pool, link->data, keeps_files, numbers);
+	}
+	if (!keeps_files)
+		disk_remove_arenas(pool->disk, numbers);
 	pthread_mutex_unlock(&pool->lock);
+	g_hash_table_destroy(numbers);
 }
 
 static struct capture_arena *first_arena(const struct capture_pool *pool)
