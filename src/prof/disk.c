@@ -32,7 +32,7 @@ struct disk {
 	_Atomic uint64_t said_ns;  /* relaxed */
 	_Atomic uint64_t arenas;   /* relaxed, like the others: counts */
 	_Atomic uint64_t bytes;
-	_Atomic uint64_t errors, damaged;
+	_Atomic uint64_t errors, damaged, unfinished;
 	_Atomic int error;	   /* of the last one; 0 when it was taken */
 };
 
@@ -452,6 +452,11 @@ void disk_count_damaged(struct disk *disk, uint64_t blocks)
 	atomic_add_relaxed(&disk->damaged, blocks);
 }
 
+void disk_count_unfinished(struct disk *disk, uint64_t writes)
+{
+	atomic_add_relaxed(&disk->unfinished, writes);
+}
+
 uint64_t disk_damaged(struct disk *disk)
 {
 	return atomic_read_relaxed(&disk->damaged);
@@ -475,6 +480,7 @@ void disk_print_stats(struct disk *disk, struct stats *stats)
 	stats_u64(stats, atomic_read_relaxed(&disk->bytes), "state.bytes");
 	stats_u64(stats, atomic_read_relaxed(&disk->errors), "state.errors");
 	stats_u64(stats, atomic_read_relaxed(&disk->damaged), "state.damaged");
+	stats_u64(stats, atomic_read_relaxed(&disk->unfinished), "state.unfinished");
 }
 
 /* ---- checksums ------------------------------------------------------------------------------- */

@@ -26,7 +26,7 @@
 struct disk;
 
 /* Raised when a file has another form. */
-#define DISK_VERSION 2
+#define DISK_VERSION 3
 /* Before the name of a file that is being written and replaces the one with this name when it is whole. */
 #define DISK_NEW_PREFIX "new."
 
@@ -88,6 +88,8 @@ void disk_remove_arenas(struct disk *disk, GHashTable *numbers);
 void disk_count_error(struct disk *disk, int code);
 void disk_count_damaged(struct disk *disk, uint64_t blocks);
 uint64_t disk_damaged(struct disk *disk);
+/* Writes that the end of the last process cut off. */
+void disk_count_unfinished(struct disk *disk, uint64_t writes);
 /* Whether errors are to be said: there was one, and none was said for ten seconds. *code: the last one's. */
 bool disk_take_error(struct disk *disk, int *code);
 void disk_print_stats(struct disk *disk, struct stats *stats);

@@ -17,7 +17,8 @@
 #define RETRY_NS NSEC_PER_SEC
 
 struct part_header {
-	uint32_t magic, kind, len, zero;
+	uint32_t magic, kind, len;
+	uint32_t check; /* of the other fields */
 	uint64_t sum; /* of the bytes that follow */
 };
 
@@ -51,11 +52,20 @@ void disk_journal_close(struct disk_journal *journal)
 	g_free(journal);
 }
 
+static uint32_t check_of(const struct part_header *header)
+{
+	struct part_header other = *header;
+
+	other.check = 0;
+	return (uint32_t)disk_sum_of(&other, sizeof(other));
+}
+
 static void add_part(GByteArray *bytes, const struct disk_journal_part *part)
 {
-	const struct part_header header = { .magic = PART_MAGIC, .kind = part->kind, .len = part->len,
+	struct part_header header = { .magic = PART_MAGIC, .kind = part->kind, .len = part->len,
 		.sum = disk_sum_of(part->data, part->len) };
 
+	header.check = check_of(&header);
 	g_byte_array_append(bytes, (const guint8 *)&header, sizeof(header));
 	if (part->len)
 		g_byte_array_append(bytes, part->data, part->len);
@@ -118,7 +128,7 @@ bool disk_journal_is_due(const struct disk_journal *journal)
 	return journal->bytes > 2 * journal->written + GROWN_BYTES;
 }
 
-bool disk_journal_parse(const uint8_t *file, size_t len, GArray *parts)
+enum disk_journal_end disk_journal_parse(const uint8_t *file, size_t len, GArray *parts)
 {
 	size_t at = 0;
 
@@ -127,17 +137,20 @@ bool disk_journal_parse(const uint8_t *file, size_t len, GArray *parts)
 		struct part_header header;
 
 		if (len - at < sizeof(header))
-			return false;
+			return DISK_JOURNAL_UNFINISHED;
 		memcpy(&header, file + at, sizeof(header));
 		at += sizeof(header);
-		if (header.magic != PART_MAGIC || header.len > len - at ||
-			header.sum != disk_sum_of(file + at, header.len))
-			return false;
+		if (header.magic != PART_MAGIC || header.check != check_of(&header))
+			return DISK_JOURNAL_DAMAGED;
+		if (header.len > len - at)
+			return DISK_JOURNAL_UNFINISHED;
+		if (header.sum != disk_sum_of(file + at, header.len))
+			return DISK_JOURNAL_DAMAGED;
 		part = (struct disk_journal_part){
 			.kind = header.kind, .len = header.len, .data = file + at
 		};
 		g_array_append_val(parts, part);
 		at += header.len;
 	}
-	return true;
+	return DISK_JOURNAL_WHOLE;
 }

@@ -2,7 +2,8 @@
 /*
  * The journal of a session in the directory of state=: what comes before the records of its blocks. It is a
  * file of parts, each with its length and sum. It grows by what changes, and is written anew when that is
- * more than the whole. A part that is not whole, and what follows it, is left out.
+ * more than the whole. A part that is not whole, and what follows it, is left out: it was being appended when
+ * the process was killed, if the file ends in it, otherwise it is damaged.
  *
  * The owner serializes all calls.
  */
@@ -43,8 +44,10 @@ void disk_journal_append(struct disk_journal *journal, const struct disk_journal
 /* It is to be written anew: it has grown, or something is missing in it. */
 bool disk_journal_is_due(const struct disk_journal *journal);
 
-/* Appends the parts (struct disk_journal_part, into `file`). Returns false if something was left out. */
-bool disk_journal_parse(const uint8_t *file, size_t len, GArray *parts);
+enum disk_journal_end { DISK_JOURNAL_WHOLE, DISK_JOURNAL_UNFINISHED, DISK_JOURNAL_DAMAGED };
+
+/* Appends the parts (struct disk_journal_part, into `file`). Returns how the first ends that is left out. */
+enum disk_journal_end disk_journal_parse(const uint8_t *file, size_t len, GArray *parts);
 
 /* The most bytes of a journal. */
 #define DISK_JOURNAL_BYTES_MAX (256u << 20)

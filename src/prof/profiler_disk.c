@@ -260,6 +260,7 @@ static void read_journal(struct disk *disk, const char *session, const uint8_t *
 	struct profiler_image *image)
 {
 	g_autofree char *file = disk_file_name("journal", session);
+	enum disk_journal_end end;
 	GArray *parts;
 	GByteArray *content;
 	int ret = disk_read(disk, file, DISK_JOURNAL_BYTES_MAX, &content);
@@ -272,8 +273,9 @@ static void read_journal(struct disk *disk, const char *session, const uint8_t *
 	if (ret)
 		return;
 	parts = g_array_new(FALSE, FALSE, sizeof(struct disk_journal_part));
-	if (!disk_journal_parse(content->data, content->len, parts))
-		disk_count_damaged(disk, 1);
+	end = disk_journal_parse(content->data, content->len, parts);
+	disk_count_damaged(disk, end == DISK_JOURNAL_DAMAGED);
+	disk_count_unfinished(disk, end == DISK_JOURNAL_UNFINISHED);
 	take_parts(parts, boot_id, image);
 	g_array_free(parts, TRUE);
 	g_byte_array_unref(content);

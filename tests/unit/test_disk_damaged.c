@@ -338,7 +338,7 @@ static void test_an_index_of_another_version_is_set_aside(void **state)
 	free_bytes(&file.content);
 }
 
-/* ---- events -------------------------------------------------------------------------------------- */
+/* ---- the journal ---------------------------------------------------------------------------------- */
 
 /* A journal of another build, with two events; the samples have a third one. */
 static void put_journal(struct world *w)
@@ -362,6 +362,69 @@ static void put_journal(struct world *w)
 	}, 3);
 	disk_journal_close(journal);
 	record_buf_fini(&records);
+}
+
+/* Killed while it appended the last part: that is not damage, and the others are there. */
+static void test_a_part_that_was_being_appended_is_unfinished(void **state)
+{
+	static const uint8_t bytes[50] = "names of processes";
+	const struct disk_journal_part part = { DISK_PART_RECORDS, sizeof(bytes), bytes };
+	GArray *parts = g_array_new(FALSE, FALSE, sizeof(struct disk_journal_part));
+	struct world *w = *state;
+	struct disk_journal *journal = disk_journal_create(w->disk, "one");
+	struct file file = { .name = "" };
+	size_t first, len;
+
+	disk_journal_write(journal, &part, 1);
+	get_file(w, &file, "journal:one");
+	first = file.content.used;
+	free_bytes(&file.content);
+	disk_journal_append(journal, &part);
+	disk_journal_close(journal);
+	get_file(w, &file, "journal:one");
+	for (len = first; len <= file.content.used; len++) {
+		g_array_set_size(parts, 0);
+		assert_int_equal(disk_journal_parse(file.content.data, len, parts),
+			len == first || len == file.content.used ? DISK_JOURNAL_WHOLE :
+								   DISK_JOURNAL_UNFINISHED);
+		assert_int_equal(parts->len, len == file.content.used ? 2 : 1);
+	}
+	/* a changed bit anywhere in it, the length in its header too, is damage */
+	for (len = first; len < file.content.used; len++) {
+		g_array_set_size(parts, 0);
+		file.content.data[len] ^= 0x40;
+		assert_int_equal(disk_journal_parse(file.content.data, file.content.used, parts),
+			DISK_JOURNAL_DAMAGED);
+		assert_int_equal(parts->len, 1);
+		file.content.data[len] ^= 0x40;
+	}
+	free_bytes(&file.content);
+	g_array_free(parts, TRUE);
+}
+
+/* The same as it is counted for the session. */
+static void test_what_is_unfinished_is_counted_apart(void **state)
+{
+	struct world *w = *state;
+	struct capture *c = create_kept(w, "one", 1);
+	struct budget *budget = profiler_budget_create();
+	struct profiler_image *image;
+	struct file file = { .name = "" };
+	struct err err = { "" };
+
+	capture_destroy(c);
+	put_journal(w);
+	get_file(w, &file, "journal:one");
+	put_file(w, &file, file.content.data, file.content.used - 1);
+	close_world(w);
+	open_world(w);
+	assert_int_equal(profiler_read_image(w->pool, w->disk, "one", budget, &image, &err), 0);
+	assert_string_equal(err.text, "");
+	profiler_image_free(image);
+	assert_int_equal(count_of(w, "state.damaged"), 0);
+	assert_int_equal(count_of(w, "state.unfinished"), 1);
+	budget_destroy(budget);
+	free_bytes(&file.content);
 }
 
 static void test_events_of_another_build_keep_their_numbers(void **state)
@@ -418,6 +481,9 @@ int main(void)
 			tear_down),
 		cmocka_unit_test_setup_teardown(test_an_index_of_another_version_is_set_aside, set_up,
 			tear_down),
+		cmocka_unit_test_setup_teardown(test_a_part_that_was_being_appended_is_unfinished, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(test_what_is_unfinished_is_counted_apart, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_events_of_another_build_keep_their_numbers, set_up,
 			tear_down),
 	};
