@@ -6,6 +6,8 @@
 #include "probes/tables.h"
 
 #define NUMBER { .kind = AST_INTEGER, .bytes = 8 }
+/* One that the kernel has in 32 bits: it is computed with as any, but printf() has it as such. */
+#define NUMBER_32 { .kind = AST_INTEGER, .bytes = 4 }
 #define SIGNED { .kind = AST_INTEGER, .bytes = 8, .is_signed = true }
 
 #define KERNEL_FUNCTIONS \
@@ -21,12 +23,12 @@
 #define WITH_STACK (~(KIND_BIT(PROBE_BEGIN) | KIND_BIT(PROBE_END)))
 
 const struct builtin_row builtin_rows[] = {
-	{ "pid", BUILTIN_PID, NUMBER, 0, "process" },
-	{ "tid", BUILTIN_TID, NUMBER, 0, "thread" },
-	{ "uid", BUILTIN_UID, NUMBER, 0, "user" },
-	{ "gid", BUILTIN_GID, NUMBER, 0, "group" },
+	{ "pid", BUILTIN_PID, NUMBER_32, 0, "process" },
+	{ "tid", BUILTIN_TID, NUMBER_32, 0, "thread" },
+	{ "uid", BUILTIN_UID, NUMBER_32, 0, "user" },
+	{ "gid", BUILTIN_GID, NUMBER_32, 0, "group" },
 	{ "comm", BUILTIN_COMM, { .kind = AST_STRING, .bytes = 16 }, 0, "name of the thread" },
-	{ "cpu", BUILTIN_CPU, NUMBER, 0, "CPU" },
+	{ "cpu", BUILTIN_CPU, NUMBER_32, 0, "CPU" },
 	{ "cpid", BUILTIN_CPID, NUMBER, 0, "process of -c" },
 	{ "nsecs", BUILTIN_NSECS, NUMBER, 0, "CLOCK_MONOTONIC in nanoseconds" },
 	{ "elapsed", BUILTIN_ELAPSED, NUMBER, 0, "nanoseconds since the program started" },
@@ -41,8 +43,8 @@ const struct builtin_row builtin_rows[] = {
 	{ "retval", BUILTIN_RETVAL, SIGNED, WITH_RETVAL, "what the function or system call returned" },
 	{ "arg", BUILTIN_ARG, NUMBER, WITH_ARGUMENTS, "arg0 to arg9: arguments as integers" },
 	{ "cgroup", BUILTIN_CGROUP, NUMBER, 0, "id of the control group (version 2)" },
-	{ "numaid", BUILTIN_NUMAID, NUMBER, 0, "NUMA node" },
-	{ "rand", BUILTIN_RAND, NUMBER, 0, "a random number of 32 bits" },
+	{ "numaid", BUILTIN_NUMAID, NUMBER_32, 0, "NUMA node" },
+	{ "rand", BUILTIN_RAND, NUMBER_32, 0, "a random number of 32 bits" },
 	{ "curtask", BUILTIN_CURTASK, { .kind = AST_POINTER, .bytes = 8 }, 0, "the kernel's task_struct" },
 	{ "username", BUILTIN_USERNAME, { .kind = AST_USERNAME, .bytes = 8 }, 0, "name of the user" },
 	{ NULL, BUILTINS, { .kind = AST_NONE }, 0, NULL },

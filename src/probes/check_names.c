@@ -382,6 +382,8 @@ int check_builtin(struct check *check, struct ast_expr *expr)
 		break;
 	}
 	expr->type = row->type;
+	if (row->type.kind == AST_INTEGER)
+		expr->type.bytes = 8;
 	if (row->id == BUILTIN_FUNC && check_is_user_code(check))
 		expr->type = (struct ast_type){ .kind = AST_USYM, .bytes = 16 };
 	if (row->type.kind == AST_KSTACK || row->type.kind == AST_USTACK) {

@@ -77,6 +77,8 @@ static struct gen_place store_arguments(struct gen *gen, const struct ast_expr *
 
 		if (type.kind == AST_STRING && layout_bytes(&type) > limit)
 			type.bytes = limit;
+		if (arg->kind == AST_BUILTIN && type.kind == AST_INTEGER)
+			type.bytes = arg->builtin->type.bytes;
 		output_add_part(output, &type, part_bytes(&type, frames_of(arg)), frames_of(arg));
 	}
 	if (output->bytes > OUTPUT_BYTES_MAX || limit < STRING_BYTES_MIN)

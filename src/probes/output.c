@@ -126,8 +126,8 @@ static uint64_t number_of(const struct output_part *part, const char *data, uint
 	return word;
 }
 
-/* Flags, width and precision of a conversion, without those of the length; returns the letter. */
-static char read_conversion(const char **format, char spec[CONVERSION_MAX])
+/* Flags, width and precision of a conversion; whether it is for a long; returns the letter. */
+static char read_conversion(const char **format, char spec[CONVERSION_MAX], bool *is_long)
 {
 	size_t length = 0;
 	const char *at = *format;
@@ -136,6 +136,7 @@ static char read_conversion(const char **format, char spec[CONVERSION_MAX])
 	for (; *at && strchr("-+ #0123456789.", *at); at++)
 		if (length < CONVERSION_MAX - 4)
 			spec[length++] = *at;
+	*is_long = *at && strchr("lqjzt", *at);
 	while (*at && strchr("hlqjzt", *at))
 		at++;
 	spec[length] = '\0';
@@ -143,9 +144,18 @@ static char read_conversion(const char **format, char spec[CONVERSION_MAX])
 	return *at;
 }
 
-static void print_conversion(const struct output_part *part, char letter, const char *spec, const char *data,
-	uint32_t bytes, const struct value_names *names, GString *out)
+/* Numbers of at most 32 bits are an int as for printf(3): an unsigned one can be negative, and so on. */
+static uint64_t as_int(const struct output_part *part, char letter, uint64_t number)
 {
+	if (part->type.kind != AST_INTEGER || part->type.bytes > sizeof(int32_t))
+		return number;
+	return letter == 'd' || letter == 'i' ? (uint64_t)(int32_t)number : (uint32_t)number;
+}
+
+static void print_conversion(const struct output_part *part, char letter, const char *spec, bool is_long,
+	const char *data, uint32_t bytes, const struct value_names *names, GString *out)
+{
+	const uint64_t number = number_of(part, data, bytes);
 	g_autofree char *format = NULL;
 
 	if (letter == 's' || letter == 'r') {
@@ -156,15 +166,16 @@ static void print_conversion(const struct output_part *part, char letter, const 
 		g_string_append_printf(out, format, text->str);
 	} else if (letter == 'c') {
 		format = g_strconcat(spec, "c", NULL);
-		g_string_append_printf(out, format, (int)number_of(part, data, bytes));
+		g_string_append_printf(out, format, (int)number);
 	} else if (letter == 'p') {
 		format = g_strconcat(spec, "p", NULL);
-		g_string_append_printf(out, format, (void *)(uintptr_t)number_of(part, data, bytes));
+		g_string_append_printf(out, format, (void *)(uintptr_t)number);
 	} else {
 		char length[4] = { 'l', 'l', letter, '\0' };
 
 		format = g_strconcat(spec, length, NULL);
-		g_string_append_printf(out, format, (long long)number_of(part, data, bytes));
+		g_string_append_printf(out, format,
+			(long long)(is_long ? number : as_int(part, letter, number)));
 	}
 }
 
@@ -174,6 +185,7 @@ static void print_format(const struct output *output, const char *data, uint32_t
 	const char *format = output->format;
 	char spec[CONVERSION_MAX];
 	uint32_t next = 0;
+	bool is_long;
 	char letter;
 
 	while (*format) {
@@ -182,11 +194,12 @@ static void print_format(const struct output *output, const char *data, uint32_t
 			continue;
 		}
 		format++;
-		letter = read_conversion(&format, spec);
+		letter = read_conversion(&format, spec, &is_long);
 		if (letter == '%')
 			g_string_append_c(out, '%');
 		else if (letter && strchr("diuxXocsrp", letter) && next < output->count)
-			print_conversion(&output->parts[next++], letter, spec, data, bytes, names, out);
+			print_conversion(&output->parts[next++], letter, spec, is_long, data, bytes, names,
+				out);
 	}
 }
 

@@ -261,6 +261,13 @@ static const struct {
 	{ __LINE__, "BEGIN { printf(\"%lld %lx\\n\", 1 << 40, 1 << 40); }", "1099511627776 10000000000\n" },
 	{ __LINE__, "BEGIN { @a = 5; print(@a); print(\"text\"); print((1, 2)); }", "5\ntext\n(1, 2)\n" },
 	{ __LINE__, "BEGIN { printf(\"%s\\n\", probe); }", "BEGIN\n" },
+	/* what has 32 bits is an int, as bpftrace 0.17 prints it */
+	{ __LINE__, "BEGIN { printf(\"%d %u %x %ld\\n\", (uint32)-1, (uint32)-1, (uint32)-1, (uint32)-1); }",
+		"-1 4294967295 ffffffff 4294967295\n" },
+	{ __LINE__, "BEGIN { printf(\"%d %u %x %lu\\n\", (int32)-1, (int32)-1, (int8)-1, (int32)-1); }",
+		"-1 4294967295 ffffffff 18446744073709551615\n" },
+	{ __LINE__, "BEGIN { printf(\"%d %d %u\\n\", (uint16)-1, (uint8)-1, (int8)-1); }",
+		"65535 255 4294967295\n" },
 	{ __LINE__, "BEGIN { print((\"a\\nb\", 1)); }", "(a\\x0ab, 1)\n" },
 };
 
@@ -276,6 +283,23 @@ static void test_each_text_prints(void **state)
 				prints[i].text,
 				prints[i].printed, printed->str, answer);
 	}
+}
+
+/* What bpftrace 0.17 prints for a program of such a user; a sum has 64 bits here. */
+static void test_built_ins_of_32_bits_print_as_int(void **state)
+{
+	static const char text[] = "BEGIN { printf(\"%d %u %x %ld %d\\n\", uid, uid, uid, uid, uid + 2); "
+		"print(uid); }";
+	g_autoptr(GString) printed = g_string_new(NULL);
+	const uid_t before = getuid();
+	g_autofree char *answer = NULL;
+
+	(void)state;
+	if (setresuid(4294967294u, (uid_t)-1, (uid_t)-1))
+		skip();
+	answer = run(text, 1, printed);
+	assert_int_equal(setresuid(before, (uid_t)-1, (uid_t)-1), 0);
+	assert_string_equal(printed->str, "-2 4294967294 fffffffe 4294967294 4294967296\n4294967294\n");
 }
 
 /* Texts that the checker or the instructions refuse: the reason is the answer. */
@@ -400,6 +424,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_text_has_its_answer),
 		cmocka_unit_test(test_each_text_prints),
+		cmocka_unit_test(test_built_ins_of_32_bits_print_as_int),
 		cmocka_unit_test(test_refused_texts_say_why),
 		cmocka_unit_test(test_keys_without_room_are_counted),
 		cmocka_unit_test(test_buckets_are_contiguous),
