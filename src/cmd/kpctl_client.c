@@ -204,6 +204,44 @@ char *kpctl_client_note(const char *dir, uint64_t since_ns)
 	return find_reason(dir, since_ns);
 }
 
+/* Behind "T pid N uid N " in a line of kperr; NULL if that is not there. */
+static const char *find_file(const char *entry)
+{
+	const char *uid = strstr(entry, " uid "), *end = uid ? strchr(uid + strlen(" uid "), ' ') : NULL;
+
+	return end ? end + 1 : NULL;
+}
+
+void kpctl_client_notes(const char *dir, uint64_t *since_ns,
+	void (*take)(void *arg, const char *file, const char *reason), void *arg)
+{
+	g_autofree char *text = NULL;
+	g_auto(GStrv) lines = NULL;
+	const uint64_t since = *since_ns;
+
+	if (read_text(dir, "kperr", &text, NULL))
+		return;
+	lines = g_strsplit(text, "\n", -1);
+	for (int i = 0; lines[i]; i++) {
+		const char *file = find_file(lines[i]), *sentence = find_sentence(lines[i]);
+		g_autofree char *name = NULL, *reason = NULL;
+		char *usage;
+
+		if (!file || !sentence || time_of(lines[i]) <= since)
+			continue;
+		*since_ns = MAX(*since_ns, time_of(lines[i]));
+		/* the name ends before " line N: " or ": " */
+		name = g_strndup(file, strcspn(file, " "));
+		if (g_str_has_suffix(name, ":"))
+			name[strlen(name) - 1] = '\0';
+		reason = g_strdup(sentence);
+		usage = g_strrstr(reason, "; usage: ");
+		if (usage)
+			*usage = '\0';
+		take(arg, name, reason);
+	}
+}
+
 char *kpctl_client_text(const char *dir, const char *name)
 {
 	g_autofree char *text = NULL;

@@ -32,6 +32,13 @@ int kpctl_client_write_file(const char *dir, const char *name, const char *lines
  * NULL if it says nothing. since_ns: CLOCK_MONOTONIC before the write.
  */
 char *kpctl_client_note(const char *dir, uint64_t since_ns);
+/*
+ * Calls take() with the file and the reason, without usage, of each line of kperr that is later than a time,
+ * which becomes that of the last line.
+ */
+void kpctl_client_notes(const char *dir, uint64_t *since_ns,
+	void (*take)(void *arg, const char *file, const char *reason), void *arg);
+
 /* The text in a row of kpstat, to be freed; NULL if there is no such row. */
 char *kpctl_client_text(const char *dir, const char *name);
 

@@ -110,11 +110,17 @@ static void note_end(struct launch *launch)
 	launch->end_ns = clock_monotonic_ns();
 }
 
+static bool ends_processes(uint32_t signal)
+{
+	return signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGHUP;
+}
+
 void launch_signals(struct launch *launch)
 {
 	struct signalfd_siginfo info;
 
 	while (read(launch->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		launch->stopped |= launch->ended && ends_processes(info.ssi_signo);
 		if (info.ssi_signo == SIGUSR2 && launch->takes_switches) {
 			launch->switches++;
 			continue;

@@ -23,6 +23,7 @@ struct launch {
 	int signal_fd; /* readable: call launch_signals() */
 	/* the command has exited; launch_end() reaps it, so its pid is not reused before */
 	bool ended;
+	bool stopped; /* a signal that ends processes came after the end: what is left to do is given up */
 	/* set after launch_begin(): SIGUSR2 is counted and not passed to the command */
 	bool takes_switches;
 	unsigned int switches;

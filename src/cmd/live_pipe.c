@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "cmd/cmd.h"
 #include "cmd/kpctl_client.h"
 #include "sys/clock.h"
 
 #define LOOK_MS	   250   /* how long one wait takes at most */
-#define END_MS	   30000 /* the most that the last lines may take to come */
+#define END_MS	   30000 /* how long none of the last lines may come */
+#define SAY_MS	   10000 /* after this time it is said that there are more */
 #define READ_BYTES 65536
 
 void live_pipe_init(struct live_pipe *pipe)
@@ -79,21 +81,45 @@ bool live_pipe_read(struct live_pipe *pipe)
 	return true;
 }
 
-int live_pipe_finish(struct live_pipe *pipe, const char *dir, const char *name, struct err *err)
+/* Waits for the next lines, or for signals, and takes them. *last_ns: when the last ones came. */
+static int take_more(struct live_pipe *pipe, struct launch *launch, uint64_t *last_ns, struct err *err)
 {
-	struct pollfd fd = { .fd = pipe->fd, .events = POLLIN };
-	const uint64_t end_ns = clock_monotonic_ns() + END_MS * NSEC_PER_MSEC;
+	struct pollfd fds[] = { { .fd = pipe->fd, .events = POLLIN },
+		{ .fd = launch->signal_fd, .events = POLLIN } };
+
+	poll(fds, 2, LOOK_MS);
+	launch_signals(launch);
+	if (launch->stopped)
+		return err_set(err, EINTR, "stopped by a signal: the last lines of the trace are missing");
+	if (fds[0].revents) {
+		if (!live_pipe_read(pipe))
+			return err_set(err, EPIPE, "the trace has ended early: its last lines are missing");
+		*last_ns = clock_monotonic_ns();
+	} else if (clock_monotonic_ns() - *last_ns > END_MS * NSEC_PER_MSEC) {
+		return err_set(err, ETIMEDOUT, "the last lines of the trace do not come within %d s",
+			END_MS / 1000);
+	}
+	return 0;
+}
+
+int live_pipe_finish(struct live_pipe *pipe, struct launch *launch, const char *dir, const char *name,
+	struct err *err)
+{
+	const uint64_t begin_ns = clock_monotonic_ns();
+	uint64_t last_ns = begin_ns;
 	g_autofree char *line = NULL;
+	bool said = false;
 	int ret;
 
 	pipe->mark = g_strdup_printf("kprof %s %d ends", name, (int)getpid());
 	line = g_strconcat(pipe->mark, "\n", NULL);
 	ret = kpctl_client_write_file(dir, "kptrace", line, err);
 	while (!ret && !pipe->marked && !pipe->failed) {
-		if (clock_monotonic_ns() > end_ns)
-			return err_set(err, ETIMEDOUT, "the end of the trace does not come");
-		if (poll(&fd, 1, LOOK_MS) > 0 && !live_pipe_read(pipe))
-			return err_set(err, EPIPE, "the trace has ended early");
+		ret = take_more(pipe, launch, &last_ns, err);
+		if (!said && !pipe->marked && last_ns - begin_ns > SAY_MS * NSEC_PER_MSEC) {
+			cmd_error("the last lines of the trace are being written; Ctrl-C ends that");
+			said = true;
+		}
 	}
 	return ret;
 }

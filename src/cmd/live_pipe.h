@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "cmd/launch.h"
 
 struct live_pipe {
 	/* set by the caller */
@@ -38,10 +39,12 @@ void live_pipe_fini(struct live_pipe *pipe);
 bool live_pipe_read(struct live_pipe *pipe);
 
 /*
- * Takes the lines up to now, at most END_MS long. name: of the command, for the message. Returns the errors
- * of kpctl_client_write_file(), -ETIMEDOUT, or -EPIPE if the server has ended. If the output fails, it
- * returns 0 at once.
+ * Takes the lines up to now, however many these are: the time that none comes is limited to END_MS. If that
+ * takes long, it says so on standard error, and that a signal ends it. name: of the command, for the message.
+ * Returns the errors of kpctl_client_write_file(), -ETIMEDOUT, -EINTR after a signal (launch->stopped), or
+ * -EPIPE if the server has ended. If the output fails, it returns 0 at once.
  */
-int live_pipe_finish(struct live_pipe *pipe, const char *dir, const char *name, struct err *err);
+int live_pipe_finish(struct live_pipe *pipe, struct launch *launch, const char *dir, const char *name,
+	struct err *err);
 
 #endif

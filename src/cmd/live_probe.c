@@ -224,7 +224,7 @@ static int finish(struct live_run *r, struct err *err)
 	int ret = write_text(r, "off\n", strlen("off\n"), err);
 
 	if (!ret)
-		ret = live_pipe_finish(&r->pipe, r->server.dir, "probe", err);
+		ret = live_pipe_finish(&r->pipe, &r->launch, r->server.dir, "probe", err);
 	return ret ? ret : print_maps(r, err);
 }
 

@@ -16,6 +16,7 @@
 #include "cmd/launch.h"
 #include "cmd/live_pipe.h"
 #include "cmd/private_server.h"
+#include "cmd/server_notes.h"
 #include "cmd/trace_names.h"
 #include "sys/clock.h"
 
@@ -40,6 +41,7 @@ struct live_run {
 	struct call_summary *summary;
 	struct trace_names *names; /* NULL without stacks */
 	GString *text;   /* lines that are to be written */
+	struct server_notes *notes;
 };
 
 void live_trace_init(struct live_trace *trace)
@@ -140,8 +142,11 @@ static int switch_events(struct live_run *r, struct err *err)
 	for (guint i = 0; i < r->trace->events->len && !ret; i++)
 		ret = add_event(r, g_ptr_array_index(r->trace->events, i), names, err);
 	g_hash_table_iter_init(&iter, names);
-	while (!ret && g_hash_table_iter_next(&iter, &name, NULL))
+	while (!ret && g_hash_table_iter_next(&iter, &name, NULL)) {
 		ret = switch_on(r, name, err);
+		if (!ret)
+			server_notes_collect(r->notes, r->server.dir);
+	}
 	return ret;
 }
 
@@ -235,6 +240,8 @@ static int prepare(struct live_run *r, struct err *err)
 		ret = live_pipe_open(&r->pipe, r->server.dir, err);
 	if (!ret)
 		ret = switch_events(r, err);
+	if (!ret)
+		server_notes_print(r->notes);
 	return ret;
 }
 
@@ -271,6 +278,24 @@ static void watch(struct live_run *r)
 	}
 }
 
+/*
+ * Events that happen from now on would be written over those that were not read yet: of processes that go on
+ * there may be many, and the names of functions take their time.
+ */
+static int finish(struct live_run *r, struct err *err)
+{
+	int ret = kpctl_client_write_file(r->server.dir, "events/enabled", "0\n", err);
+
+	if (r->names)
+		trace_names_refresh(r->names);
+	if (!ret)
+		ret = live_pipe_finish(&r->pipe, &r->launch, r->server.dir, "trace", err);
+	server_notes_collect(r->notes, r->server.dir);
+	server_notes_print(r->notes);
+	server_notes_print_missing(r->server.dir);
+	return ret;
+}
+
 static void finish_output(struct live_run *r, int *status)
 {
 	if (!r->out)
@@ -288,7 +313,7 @@ static void finish_output(struct live_run *r, int *status)
 
 int live_trace_run(struct live_trace *trace)
 {
-	struct live_run r = { .trace = trace, .text = g_string_new(NULL) };
+	struct live_run r = { .trace = trace, .text = g_string_new(NULL), .notes = server_notes_create() };
 	struct err err = { "" };
 	int status = CMD_NOT_RUN, ret;
 
@@ -309,9 +334,7 @@ int live_trace_run(struct live_trace *trace)
 	}
 	if (!ret) {
 		watch(&r);
-		if (r.names)
-			trace_names_refresh(r.names);
-		ret = live_pipe_finish(&r.pipe, r.server.dir, "trace", &err);
+		ret = finish(&r, &err);
 	}
 	launch_end(&r.launch);
 	if (!ret)
@@ -322,6 +345,7 @@ int live_trace_run(struct live_trace *trace)
 	private_server_end(&r.server);
 	finish_output(&r, &status);
 	call_summary_destroy(r.summary);
+	server_notes_destroy(r.notes);
 	if (r.names)
 		trace_names_destroy(r.names);
 	g_string_free(r.text, TRUE);

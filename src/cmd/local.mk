@@ -36,6 +36,7 @@ kprof_SOURCES = \
 	%D%/live_trace.c %D%/live_trace.h \
 	%D%/pager.c %D%/pager.h \
 	%D%/private_server.c %D%/private_server.h \
+	%D%/server_notes.c %D%/server_notes.h \
 	%D%/launch.c %D%/launch.h \
 	%D%/rate.c %D%/rate.h \
 	%D%/recent_samples.c %D%/recent_samples.h \

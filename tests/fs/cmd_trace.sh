@@ -6,6 +6,8 @@
 . "${srcdir:-.}/tests/fs/lib.sh"
 
 KPROF=$PWD/kprof
+CALLS=$PWD/tests/fs/kernel_calls
+DENY=$PWD/tests/deny/deny
 export TMPDIR=$WORK # of private servers
 cd "$WORK" || exit 1
 echo one >first
@@ -58,6 +60,45 @@ check "addresses with names" grep -qE 'syscall:write:   0x[0-9a-f]+ [^ ]+ [(][^ 
 trace 0 -s -e write -- sh -c "env echo one; env echo two; true"
 same "and those of programs that have ended" 2 \
 	"$(grep -cE 'echo\[[0-9]*\] syscall:write:   0x[0-9a-f]+ [^ ]*write[+]0x[0-9a-f]+ [(].*libc' err)"
+
+# ---- what is missing ------------------------------------------------------------------------------
+
+# without the right to sample the functions of programs that have ended have no names, and it says why
+if [ -x "$DENY" ]; then
+	timeout 60 "$DENY" EPERM perf_event_open -- "$KPROF" trace -s -e getppid -o trace -- "$CALLS" 0 2 <<<go >out 2>err
+	same "its status without samples" 0 "$?"
+	check "it notes what was refused, and why: $(cat err)" grep -q '^kprof: note: kpctl: .*perf_event_open' err
+	same "it notes nothing else" 1 "$(wc -l <err)"
+	same "the events are there" 2 "$(grep -c ' syscall:getppid: = ' trace)"
+fi
+
+# Ctrl-C when the command has ended and the lines are not read: it ends, and says that some are missing
+mkfifo fifo.out
+exec 7<>fifo.out
+timeout 120 "$KPROF" trace -e getppid -o fifo.out -- "$CALLS" 0 50000 <<<go >out 2>err 7>&- &
+TRACE=$!
+runs_no_more() {
+	COMMAND=$(pgrep -x kernel_calls -P "$(pgrep -P "$TRACE")") && has_ended "$COMMAND"
+}
+wait_for runs_no_more
+TRACER=$(pgrep -P "$TRACE")
+# the first signal is for the command: the second one ends kprof, which has to take the first one before
+is_taken() {
+	head -c 65536 <&7 >/dev/null
+	# bit 1 is SIGINT
+	[ $((0x$(sed -n 's/^ShdPnd:[[:blank:]]*//p' "/proc/$TRACER/status") & 2)) = 0 ]
+}
+kill -INT "$TRACER"
+wait_for is_taken
+kill -INT "$TRACER"
+cat <&7 >/dev/null &
+READER=$!
+wait_for has_ended "$TRACE"
+wait "$TRACE"
+same "its status after the signal" 125 "$?"
+check "it says that lines are missing" grep -qx 'kprof: stopped by a signal: the last lines of the trace are missing' err
+kill "$READER"
+exec 7>&-
 
 # ---- its status -----------------------------------------------------------------------------------
 

@@ -50,6 +50,19 @@ serve
 record "kretprobe"
 serve_end
 
+# kprof trace says how many are missing
+if [ -x kprof ]; then
+	timeout 100 ./kprof trace -e "function:$FUNCTION" -o "$WORK/traced" -- tests/fs/waiting $COUNT 2>"$WORK/err" ||
+		fail "kprof trace: status $?"
+	cat "$WORK/err"
+	shown=$(grep -c " function:$FUNCTION: " "$WORK/traced")
+	noted=$(sed -n 's/^kprof: note: up to \([0-9]*\) events are missing: .*/\1/p' "$WORK/err")
+	counted "kprof trace" "$shown" "${noted:-0}"
+	if ! tells; then
+		check "kprof trace: what is not counted" grep -q '^kprof: note: events/kernel/function:.*Linux before 6.7' "$WORK/err"
+	fi
+fi
+
 serve
 put probes/waits "kretprobe:$FUNCTION /comm == \"waiting\"/ { @ = count(); }" || fail "probes: $(tail -n 1 "$MNT/kperr")"
 timeout 60 tests/fs/waiting $COUNT || fail "waiting: status $?"
