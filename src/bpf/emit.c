@@ -280,13 +280,24 @@ void emit_copy(struct emit *emit, int most)
 	code_place(code, done);
 }
 
-void emit_count_missed(struct emit *emit)
+static void add_missed(struct emit *emit, int32_t number)
 {
 	struct code *code = &emit->code;
 
 	find_ring(emit);
-	code_mov_imm(code, BPF_REG_1, 1);
+	code_mov_imm(code, BPF_REG_1, number);
 	code_atomic(code, BPF_DW, BPF_ADD, BPF_REG_0, offsetof(struct kernel_ring_head, missed), BPF_REG_1);
+}
+
+void emit_count_missed(struct emit *emit)
+{
+	add_missed(emit, 1);
+}
+
+/* The number of one CPU may become negative; only the sum of all is used. */
+void emit_uncount_missed(struct emit *emit)
+{
+	add_missed(emit, -1);
 }
 
 void emit_begin(struct emit *emit)

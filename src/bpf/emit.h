@@ -109,8 +109,9 @@ void emit_begin(struct emit *emit);
  * what is behind the bytes is copied up to the next multiple of 8.
  */
 void emit_copy(struct emit *emit, int most);
-/* Counts an event as missed. */
+/* Counts an event as missed; takes that back, perhaps on another CPU. */
 void emit_count_missed(struct emit *emit);
+void emit_uncount_missed(struct emit *emit);
 
 /*
  * The stacks of kernel and program (emit_stack.c), as offsets from R10. A record gets them in three steps:

@@ -22,11 +22,13 @@
  * duration, and their records say so.
  */
 #define CALLS_MAX 16384
+/* It was counted as missed at its entry. Numbers of threads are below. */
+#define CALLER_COUNTED (1 << 30)
 
 /* A call that has begun. */
 struct begun {
 	uint64_t time_ns;
-	uint64_t caller; /* the thread, and above 32 bits the id of the records */
+	uint64_t caller; /* the thread, CALLER_COUNTED, and above 32 bits the id of the records */
 	uint64_t args[EMIT_PARAMS]; /* not by fentry, which has them at the return */
 };
 
@@ -88,12 +90,18 @@ static void prepare_map(struct making *making, int place)
 	code_alu_imm(code, BPF_ADD, BPF_REG_2, place);
 }
 
+static bool counts_dropped(const struct making *making)
+{
+	return !making->typed && making->spec->return_hook;
+}
+
 /*
  * The kernel drops returns of a function that too many threads are in (kretprobes and ftrace) without a word
  * to the program. Where links do not tell how many, the program at the entry sees it: the return address is
- * not the kernel's own, by which it follows a return.
+ * not the kernel's own, by which it follows a return. It is neither if another tool follows the return, too,
+ * and has replaced the address later: then the program at the return takes the count back.
  */
-static void count_dropped(struct making *making)
+static void count_dropped(struct making *making, int caller)
 {
 	struct code *code = &making->emit->code;
 	const int address = code_stack(code, 8);
@@ -109,11 +117,16 @@ static void count_dropped(struct making *making)
 	code_mov_imm64(code, BPF_REG_2, making->spec->return_hook);
 	code_jump_if(code, BPF_JEQ, BPF_REG_1, BPF_REG_2, followed);
 	emit_count_missed(making->emit);
-	code_jump(code, making->emit->out);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, caller);
+	code_alu_imm(code, BPF_OR, BPF_REG_1, CALLER_COUNTED);
+	code_store(code, BPF_DW, BPF_REG_10, caller, BPF_REG_1);
 	code_place(code, followed);
 }
 
-/* Without that address, and beside other tools that follow returns, a call finds the entry of another one. */
+/*
+ * Without that address, and beside other tools that follow returns, a call finds the entry of another one,
+ * whose return did not come.
+ */
 static void count_left(struct making *making, int place)
 {
 	struct code *code = &making->emit->code;
@@ -122,6 +135,8 @@ static void count_left(struct making *making, int place)
 	prepare_map(making, place);
 	code_call(code, BPF_FUNC_map_lookup_elem);
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, fresh);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, offsetof(struct begun, caller));
+	code_jump_if_imm(code, BPF_JSET, BPF_REG_1, CALLER_COUNTED, fresh);
 	emit_count_missed(making->emit);
 	code_place(code, fresh);
 }
@@ -139,15 +154,16 @@ static void make_entry(struct making *making)
 	struct emit *emit = making->emit;
 	struct code *code = &emit->code;
 	const int place = code_stack(code, 8), value = code_stack(code, sizeof(struct begun));
+	const int caller = value + (int)offsetof(struct begun, caller);
 
 	code_mov(code, BPF_REG_6, BPF_REG_1);
 	begin(making);
-	if (!making->typed && making->spec->return_hook)
-		count_dropped(making);
 	store_place(making, place, false);
+	store_caller(making, caller);
+	if (counts_dropped(making))
+		count_dropped(making, caller);
 	if (!making->typed && !emit->machine->links_tell)
 		count_left(making, place);
-	store_caller(making, value + (int)offsetof(struct begun, caller));
 	for (int i = 0; i < EMIT_PARAMS; i++) {
 		if (making->typed)
 			code_mov_imm(code, BPF_REG_1, 0);
@@ -180,6 +196,8 @@ static void take_begun(struct making *making, const struct frame *frame)
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, unknown);
 	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, offsetof(struct begun, caller));
 	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_10, frame->caller);
+	code_store(code, BPF_DW, BPF_REG_10, frame->caller, BPF_REG_1);
+	code_alu_imm(code, BPF_AND, BPF_REG_1, ~CALLER_COUNTED);
 	code_jump_if(code, BPF_JNE, BPF_REG_1, BPF_REG_2, unknown);
 	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->now);
 	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_0, offsetof(struct begun, time_ns));
@@ -192,6 +210,12 @@ static void take_begun(struct making *making, const struct frame *frame)
 	code_store_imm(code, BPF_DW, BPF_REG_10, emit->flags, 0);
 	prepare_map(making, frame->place);
 	code_call(code, BPF_FUNC_map_delete_elem);
+	if (counts_dropped(making)) {
+		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame->caller);
+		code_alu_imm(code, BPF_AND, BPF_REG_1, CALLER_COUNTED);
+		code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, done);
+		emit_uncount_missed(emit);
+	}
 	code_jump(code, done);
 	code_place(code, unknown);
 	code_store_imm(code, BPF_DW, BPF_REG_10, frame->duration, 0);
@@ -398,6 +422,21 @@ void functionprogram_destroy(struct functionprogram *program)
 	for (int i = 0; i < 2; i++)
 		close_fd(&program->programs[i]);
 	free(program);
+}
+
+void functionprogram_forget(int calls, uint32_t id)
+{
+	uint64_t key, next;
+	struct begun begun;
+	bool more = !map_next_key(calls, NULL, &next);
+
+	while (more) {
+		key = next;
+		/* before the key is deleted */
+		more = !map_next_key(calls, &key, &next);
+		if (!map_lookup(calls, &key, &begun) && begun.caller >> 32 == id)
+			map_delete(calls, &key);
+	}
 }
 
 uint64_t functionprogram_missed(const struct functionprogram *program)

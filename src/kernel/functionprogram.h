@@ -42,6 +42,11 @@ int functionprogram_attach(struct functionprogram *program, const char *function
 /* Detaches them: up to 200 ms. NULL is allowed. */
 void functionprogram_destroy(struct functionprogram *program);
 /*
+ * Of programs that are detached, and no others with this id: what their calls under way have left in the map,
+ * so that these are not taken for missed ones. Some ms at most.
+ */
+void functionprogram_forget(int calls, uint32_t id);
+/*
  * Times that the kernel did not run the program at the return: it was running there, or too many threads
  * were in the function, if the kernel tells that by link (program_link_missed()); else the program at the
  * entry counts these in the rings. 0 for NULL.

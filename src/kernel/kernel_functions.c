@@ -267,6 +267,8 @@ int kernel_set_function(struct kernel *kernel, const char *name, const struct ke
 	if (!choice->on) {
 		kernel_switch_point(kernel, former, 0, 0);
 		detach(kernel, former);
+		if (former && former->uncounted)
+			functionprogram_forget(kernel->functions, former->id);
 		kernel_store(kernel, name, NULL);
 		return 0;
 	}

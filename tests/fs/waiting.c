@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waiting COUNT: so many processes wait in one pselect(2) each at the same time, until their input ends, for
- * tests/vm/returns.sh. Each has begun to wait before the last one is started.
+ * waiting COUNT [hold]: so many processes wait in one pselect(2) each at the same time, until their input
+ * ends, for tests/vm/returns.sh. Each has begun to wait before the last one is started. With `hold` it
+ * writes a line when all of them wait, and ends their input after a line on its own.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,8 @@ static int is_in_call(pid_t pid)
 
 int main(int argc, char **argv)
 {
-	int count = argc == 2 ? atoi(argv[1]) : 0, input[2], status, failed = 0;
+	int count = argc >= 2 ? atoi(argv[1]) : 0, input[2], status, failed = 0;
+	char line[8];
 
 	if (count < 1 || pipe(input))
 		return 2;
@@ -51,6 +53,12 @@ int main(int argc, char **argv)
 		}
 		while (!is_in_call(pid))
 			usleep(1000);
+	}
+	if (argc > 2) {
+		printf("all wait\n");
+		fflush(stdout);
+		if (read(STDIN_FILENO, line, sizeof(line)) < 0)
+			return 4;
 	}
 	close(input[0]);
 	close(input[1]);
