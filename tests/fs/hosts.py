@@ -27,7 +27,7 @@ def text(value):
 
 path, host, machine, *processes = sys.argv[1:]
 BEGIN = 10 * 10**9
-out = b""
+out = bytearray()
 if processes[:1] == ["none"]:
     processes = processes[1:]
 else:
