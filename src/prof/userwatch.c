@@ -37,7 +37,9 @@ struct userwatch {
 	/* under lock */
 	GPtrArray *listeners; /* of struct tasks */
 	uint64_t lost, readings;
-	bool must_read; /* reports were lost since the last reading of /proc */
+	/* Reports were lost, and may be until the socket is found empty: the kernel says it once. */
+	bool losing;
+	bool must_read; /* some may have been lost since the last reading of /proc began */
 	/* under starting, and invariant for the thread */
 	int socket, stop_fd; /* -1: there are none */
 	bool has_thread;
@@ -72,6 +74,9 @@ static void read_reports(struct userwatch *watch)
 			tell(watch, &event);
 		} else if (ret == -ENOBUFS) {
 			watch->lost++;
+			watch->losing = watch->must_read = true;
+		} else if (ret == -EAGAIN && watch->losing) {
+			watch->losing = false;
 			watch->must_read = true;
 		}
 	}
@@ -123,7 +128,7 @@ static int reading_due(const struct userwatch *watch)
 {
 	const uint64_t now_ns = clock_monotonic_ns();
 
-	if (!watch->must_read)
+	if (!watch->must_read && !watch->losing)
 		return -1;
 	return now_ns < watch->next_reading_ns ? (int)((watch->next_reading_ns - now_ns) / NSEC_PER_MSEC) + 1
 					       : 0;
@@ -174,6 +179,7 @@ static int start(struct userwatch *watch)
 
 	if (!proc_in_first_pid_namespace(NULL) || !proc_in_first_user_namespace(NULL))
 		return -EPROTONOSUPPORT; /* reports have other numbers */
+	watch->losing = watch->must_read = false;
 	ret = user_events_open(&watch->socket);
 	if (!ret) {
 		watch->stop_fd = bell_open();

@@ -113,8 +113,9 @@ were_lost() {
 is_known() {
 	[ "$(in_view "by/uid/$user/by/pid/$storm")" -gt 0 ]
 }
-wait_for were_lost
+# a reading may be 20 times as long after the one before as that took
+WAIT=120 wait_for were_lost
 touch "$WORK/shared/enough"
-wait_for is_known
+WAIT=120 wait_for is_known
 touch "$WORK/shared/known"
 wait $storm || fail "the program that changes its user failed"
