@@ -75,8 +75,8 @@ check "--last and --since show the program" has_program
 fails_with "'10' is no duration" "$KPROF" top --last 10
 
 # beside an earlier capture, a file or a session: its shares are those of `kprof report`
-cat "$MNT/kpdata" >"$WORK/earlier"
 put kpctl 'snapshot old'
+cat "$MNT/sessions/old/kpdata" >"$WORK/earlier"
 share_before() {
 	"$KPROF" report --comm shares -n "$1" | awk '$4 == "shares" && $5 == "hot" { print $1; exit }'
 }
