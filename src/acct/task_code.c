@@ -167,23 +167,13 @@ static void leave_cpu(const struct times_env *env, struct code *code, int key)
 	code_place(code, done);
 }
 
-/* R3 = floor(log2(R2)), at most the last slot; 0 for 0. R1 is used. */
+/* R3 = floor(log2(R2)), at most the last slot; 0 for 0. R1 and R4 are used. */
 static void find_slot(struct code *code)
 {
-	int bits, smaller;
+	int smaller = code_label(code);
 
 	code_mov(code, BPF_REG_1, BPF_REG_2);
-	code_mov_imm(code, BPF_REG_3, 0);
-	for (bits = 32; bits; bits /= 2) {
-		smaller = code_label(code);
-		code_mov(code, BPF_REG_4, BPF_REG_1);
-		code_alu_imm(code, BPF_RSH, BPF_REG_4, bits);
-		code_jump_if_imm(code, BPF_JEQ, BPF_REG_4, 0, smaller);
-		code_mov(code, BPF_REG_1, BPF_REG_4);
-		code_alu_imm(code, BPF_ADD, BPF_REG_3, bits);
-		code_place(code, smaller);
-	}
-	smaller = code_label(code);
+	code_log2(code, BPF_REG_3, BPF_REG_1, BPF_REG_4);
 	code_jump_if_imm(code, BPF_JLT, BPF_REG_3, CELL_WAIT_SLOTS, smaller);
 	code_mov_imm(code, BPF_REG_3, CELL_WAIT_SLOTS - 1);
 	code_place(code, smaller);

@@ -180,6 +180,21 @@ void code_jump_if_imm(struct code *code, int op, int dst, int32_t value, int lab
 	jump(code, BPF_JMP | op | BPF_K, dst, 0, value, label);
 }
 
+void code_log2(struct code *code, int result, int value, int scratch)
+{
+	code_mov_imm(code, result, 0);
+	for (int32_t bits = 32; bits; bits /= 2) {
+		int smaller = code_label(code);
+
+		code_mov(code, scratch, value);
+		code_alu_imm(code, BPF_RSH, scratch, bits);
+		code_jump_if_imm(code, BPF_JEQ, scratch, 0, smaller);
+		code_mov(code, value, scratch);
+		code_alu_imm(code, BPF_ADD, result, bits);
+		code_place(code, smaller);
+	}
+}
+
 void code_call(struct code *code, int helper)
 {
 	emit(code, BPF_JMP | BPF_CALL, 0, 0, 0, helper);

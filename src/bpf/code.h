@@ -72,6 +72,9 @@ void code_jump(struct code *code, int label);
 void code_jump_if(struct code *code, int op, int dst, int src, int label);
 void code_jump_if_imm(struct code *code, int op, int dst, int32_t value, int label);
 
+/* `result` = the floor of the base-2 logarithm of `value`, 0 for 0. Changes `value` and `scratch`. */
+void code_log2(struct code *code, int result, int value, int scratch);
+
 /* Calls a helper (BPF_FUNC_...): arguments in R1 to R5, result in R0; R1 to R5 are lost. */
 void code_call(struct code *code, int helper);
 /* The program ends with R0 as its result, or with a constant. */

@@ -272,17 +272,7 @@ static void find_bucket(struct code *code, uint32_t bits)
 	code_place(code, large);
 	/* R2 is the power of two in R0 */
 	code_mov(code, BPF_REG_1, BPF_REG_0);
-	code_mov_imm(code, BPF_REG_2, 0);
-	for (int32_t shift = 32; shift; shift /= 2) {
-		int below = code_label(code);
-
-		code_mov(code, BPF_REG_3, BPF_REG_1);
-		code_alu_imm(code, BPF_RSH, BPF_REG_3, shift);
-		code_jump_if_imm(code, BPF_JEQ, BPF_REG_3, 0, below);
-		code_mov(code, BPF_REG_1, BPF_REG_3);
-		code_alu_imm(code, BPF_ADD, BPF_REG_2, shift);
-		code_place(code, below);
-	}
+	code_log2(code, BPF_REG_2, BPF_REG_1, BPF_REG_3);
 	code_alu_imm(code, BPF_SUB, BPF_REG_2, (int32_t)bits);
 	code_alu_imm(code, BPF_AND, BPF_REG_2, 63);
 	code_alu(code, BPF_RSH, BPF_REG_0, BPF_REG_2);

@@ -18,11 +18,7 @@ END
 }
 
 serve
-if ! put probes/stacks 'u:'"$PWD"'/tests/fs/probes_user:twice { @[ustack, comm] = count(); @n = count(); }' 2>/dev/null; then
-	echo "probes are not available here:"
-	tail -n 3 "$MNT/kperr"
-	exit 77
-fi
+need_probe stacks 'u:'"$PWD"'/tests/fs/probes_user:twice { @[ustack, comm] = count(); @n = count(); }'
 mkfifo "$WORK/in"
 exec 5<>"$WORK/in"
 "$PWD/tests/fs/probes_user" 100 wait <"$WORK/in" 5>&- &

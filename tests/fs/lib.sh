@@ -62,6 +62,15 @@ put() {
 	printf '%s\n' "$2" >"$MNT/$1"
 }
 
+# need_probe NAME TEXT: the program TEXT in probes/NAME; where there are no probes, the script is skipped
+need_probe() {
+	if ! put "probes/$1" "$2" 2>/dev/null; then
+		echo "probes are not available here:"
+		tail -n 3 "$MNT/kperr"
+		exit 77
+	fi
+}
+
 is_mounted() {
 	grep -q " ${1:-$MNT} fuse\." /proc/mounts
 }

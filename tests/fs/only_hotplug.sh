@@ -11,21 +11,9 @@ NEEDS_MACHINE=alone
 # shellcheck source=tests/fs/only_lib.sh
 . "${srcdir:-.}/tests/fs/only_lib.sh"
 
-switch=/sys/devices/system/cpu/cpu1/online
 pages=5000
 
-if ! [ -w $switch ] || [ "$(cat $switch)" != 1 ]; then
-	echo "CPU 1 can't be switched here, or is offline"
-	exit 77
-fi
-
-back_online() {
-	local status=$?
-	echo 1 >$switch
-	(exit "$status")
-	end_only
-}
-trap back_online EXIT
+take_cpu1 end_only
 
 load_on() {
 	taskset -c "$1" "$WANTED" "$pages" >/dev/null || fail "the program that is wanted on CPU $1"

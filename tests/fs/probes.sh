@@ -66,11 +66,7 @@ last_error() {
 
 serve
 check "the folder is there" test -d "$MNT/probes"
-if ! put probes/first 'syscall:getppid:entry { @ = count(); }' 2>/dev/null; then
-	echo "probes are not available here:"
-	last_error
-	exit 77
-fi
+need_probe first 'syscall:getppid:entry { @ = count(); }'
 check "it is listed" test -f "$MNT/probes/first"
 check "a program without events says so" grep -q '^# 0 events, 0 missed, 0 filtered, 0 keys dropped$' \
 	<(put probes/never 'syscall:vhangup:entry { @ = count(); }'; cat "$MNT/probes/never")

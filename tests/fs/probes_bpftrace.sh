@@ -12,11 +12,7 @@ if ! command -v bpftrace >"$WORK/which"; then
 	exit 77
 fi
 serve
-if ! put probes/first 'syscall:getppid:entry { @ = count(); }' 2>/dev/null; then
-	echo "probes are not available here:"
-	tail -n 1 "$MNT/kperr"
-	exit 77
-fi
+need_probe first 'syscall:getppid:entry { @ = count(); }'
 rm "$MNT/probes/first"
 
 mkfifo "$WORK/in"

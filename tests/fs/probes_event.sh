@@ -45,11 +45,7 @@ answer() {
 }
 
 serve
-if ! put probes/first 'BEGIN { @ = 1; }' 2>/dev/null; then
-	echo "probes are not available here:"
-	tail -n 1 "$MNT/kperr"
-	exit 77
-fi
+need_probe first 'BEGIN { @ = 1; }'
 if grep -q '^# uprobe: ' "$MNT/probes/list"; then
 	echo "this kernel has no uprobes"
 	exit 77

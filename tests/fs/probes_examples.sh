@@ -7,11 +7,7 @@
 EXAMPLES=$(cd "${srcdir:-.}/examples" && pwd)
 
 serve
-if ! put probes/first 'BEGIN { @ = 1; }' 2>/dev/null; then
-	echo "probes are not available here:"
-	tail -n 1 "$MNT/kperr"
-	exit 77
-fi
+need_probe first 'BEGIN { @ = 1; }'
 # one that spins in user space and, by its system calls, in the kernel
 bash -c 'while :; do : </dev/null; done' &
 SPINS=$!

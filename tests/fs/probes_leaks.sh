@@ -70,11 +70,7 @@ cycle() {
 }
 
 serve
-if ! put probes/first 'syscall:getppid:entry { @ = count(); }' 2>/dev/null; then
-	echo "probes are not available here:"
-	tail -n 1 "$MNT/kperr"
-	exit 77
-fi
+need_probe first 'syscall:getppid:entry { @ = count(); }'
 # as after any first program: the rings stay for a while
 rm "$MNT/probes/first"
 wait_for none_left

@@ -11,12 +11,7 @@ CALLS=$PWD/tests/fs/kernel_calls
 no_leaks=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 
 serve
-if ! put probes/by.name 'syscall:getppid:entry /comm == "kernel_calls"/ { @ = count(); @by[comm, pid] = count(); }' \
-	2>/dev/null; then
-	echo "probes are not available here:"
-	tail -n 3 "$MNT/kperr"
-	exit 77
-fi
+need_probe by.name 'syscall:getppid:entry /comm == "kernel_calls"/ { @ = count(); @by[comm, pid] = count(); }'
 # a number from 0 on for each call: 0, 1, ... 999; and negative ones
 put probes/by-name "syscall:getppid:entry /comm == \"kernel_calls\"/ { @n++; @h = hist(@n - 1);
 	@rows[str(\"a\\\"b\\\\c\"), 1] = lhist(@n - 1, 100, 900, 300); @minus = hist(@n - 1001); @low = lhist(@n - 1, -5, 5, 5);

@@ -13,11 +13,7 @@ for option in probe_keys=0 probe_keys=1048577 probe_keys=x probe_strlen=15 probe
 done
 
 serve -o probe_keys=3,probe_strlen=16
-if ! put probes/keys 'BEGIN { @x[1] = 1; @x[2] = 2; @x[3] = 3; @x[4] = 4; }' 2>/dev/null; then
-	echo "probes are not available here:"
-	tail -n 3 "$MNT/kperr"
-	exit 77
-fi
+need_probe keys 'BEGIN { @x[1] = 1; @x[2] = 2; @x[3] = 3; @x[4] = 4; }'
 same "so many keys" "@x[1]: 1 @x[2]: 2 @x[3]: 3" "$(grep '^@x' "$MNT/probes/keys" | paste -sd ' ')"
 check "the fourth is counted" grep -q ' 1 keys dropped$' "$MNT/probes/keys"
 put probes/text 'tracepoint:syscalls:sys_enter_openat /comm == "opens"/ { printf("%s.\n", str(args.filename)); }'

@@ -31,11 +31,7 @@ stopped() {
 serve
 need_machine
 # who writes more than 64 KiB? One line, and the flame graph has the answer
-if ! put probes/big 'syscall:write:entry /args.count > 65536 && comm == "dd"/ { sample(); }' 2>/dev/null; then
-	echo "probes are not available here:"
-	tail -n 3 "$MNT/kperr"
-	exit 77
-fi
+need_probe big 'syscall:write:entry /args.count > 65536 && comm == "dd"/ { sample(); }'
 same "the profiler runs" start "$(state)"
 dd if=/dev/zero of=/dev/null bs=65537 count=30 2>/dev/null
 dd if=/dev/zero of=/dev/null bs=65536 count=50 2>/dev/null

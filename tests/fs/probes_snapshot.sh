@@ -34,11 +34,7 @@ oldest_is() {
 
 serve
 need_machine
-if ! put probes/slow 'syscall:getppid:entry /comm == "kernel_calls"/ { snapshot("slow"); }' 2>/dev/null; then
-	echo "probes are not available here:"
-	tail -n 3 "$MNT/kperr"
-	exit 77
-fi
+need_probe slow 'syscall:getppid:entry /comm == "kernel_calls"/ { snapshot("slow"); }'
 ctl 'event page-faults:period=1' 'prof_qlimit 4096' start
 "$FIXTURES/faults" 500 >/dev/null
 calls 1

@@ -9,11 +9,7 @@ PROGRAM=$PWD/tests/fs/probes_user
 COUNT=500
 
 serve
-if ! put probes/first 'BEGIN { @ = 1; }' 2>/dev/null; then
-	echo "probes are not available here:"
-	tail -n 1 "$MNT/kperr"
-	exit 77
-fi
+need_probe first 'BEGIN { @ = 1; }'
 rm "$MNT/probes/first"
 mkfifo "$WORK/in"
 exec 5<>"$WORK/in"

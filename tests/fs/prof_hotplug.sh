@@ -9,25 +9,9 @@ NEEDS_MACHINE=alone
 # shellcheck source=tests/fs/prof_lib.sh
 . "${srcdir:-.}/tests/fs/prof_lib.sh"
 
-switch=/sys/devices/system/cpu/cpu1/online
 pages=5000
 
-if ! [ -w $switch ]; then
-	echo "CPU 1 can't be switched here: no $switch"
-	exit 77
-fi
-if [ "$(cat $switch)" != 1 ]; then
-	echo "CPU 1 is offline"
-	exit 77
-fi
-
-back_online() {
-	local status=$?
-	echo 1 >$switch
-	(exit "$status")
-	end_test
-}
-trap back_online EXIT
+take_cpu1 end_test
 
 load_on() {
 	taskset -c "$1" "$FIXTURES/faults" "$pages" &

@@ -36,6 +36,24 @@ need_machine() {
 	fi
 }
 
+# take_cpu1 FUNCTION: the script may write 0 and 1 to the file $switch; skipped where CPU 1 can't be switched.
+# When it ends, CPU 1 is put back online and FUNCTION is called.
+take_cpu1() {
+	switch=/sys/devices/system/cpu/cpu1/online
+	if ! [ -w $switch ] || [ "$(cat $switch)" != 1 ]; then
+		echo "CPU 1 can't be switched here, or is offline: $switch"
+		exit 77
+	fi
+	END_OF_TEST=$1
+	trap give_cpu1 EXIT
+}
+give_cpu1() {
+	local status=$?
+	echo 1 >$switch
+	(exit "$status")
+	"$END_OF_TEST"
+}
+
 # copy_to FILE: what kpdata holds; of a stopped profiler
 copy_to() {
 	cat "$MNT/kpdata" >"$1" || fail "can't read kpdata"

@@ -9,18 +9,7 @@ NEEDS_MACHINE=alone
 # shellcheck source=tests/fs/prof_lib.sh
 . "${srcdir:-.}/tests/fs/prof_lib.sh"
 
-switch=/sys/devices/system/cpu/cpu1/online
-if ! [ -w $switch ] || [ "$(cat $switch)" != 1 ]; then
-	echo "CPU 1 can't be switched here: $switch"
-	exit 77
-fi
-back_online() {
-	local status=$?
-	echo 1 >$switch
-	(exit "$status")
-	end_test
-}
-trap back_online EXIT
+take_cpu1 end_test
 
 taken_on() {
 	ctl flush
