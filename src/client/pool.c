@@ -112,6 +112,7 @@ static void choose_clock(struct kprof_pool *layout, int64_t *offset_ns)
 	*offset_ns = -added;
 	layout->clock = added == 0 && counter_is_clock() ? KPROF_CLOCK_COUNTER :
 							   KPROF_CLOCK_MONOTONIC;
+	layout->anchor_ns = ring_clock_ns(*offset_ns);
 #if defined(__x86_64__)
 	if (layout->clock == KPROF_CLOCK_COUNTER) {
 		uint64_t before = __builtin_ia32_rdtsc();

@@ -96,6 +96,11 @@ worker_bytes() { # read by the workers so far
 	echo "$sum"
 }
 tell_start large 16384 2 300000
+# each read of those that follow is a request that a worker reads, too
+put kptrace "as far as that"
+for name in first second third; do
+	wait_for has_line $name "as far as that"
+done
 if [ -r "/proc/$SERVER/task/$SERVER/io" ]; then
 	before=$(worker_bytes)
 	: <"$MNT/kptrace_pipe"
