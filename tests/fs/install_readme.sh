@@ -59,7 +59,7 @@ not_mounted() {
 
 mapfile -t lines < <(commands Mounting)
 same_lines=$(printf '%s\n' 'kprofs /mnt/kprof' 'mount -t fuse.kprofs none /mnt/kprof' 'umount /mnt/kprof' \
-	'systemctl enable --now kprofs')
+	'systemctl enable --now kprofs' 'kprofs -o state=/var/lib/kprofs /mnt/kprof')
 [ "$(printf '%s\n' "${lines[@]}")" = "$same_lines" ] || fail "README mounts in other ways: ${lines[*]}"
 for way in "${lines[0]}" "${lines[1]}"; do
 	eval "$way" || fail "$way"
@@ -68,6 +68,18 @@ for way in "${lines[0]}" "${lines[1]}"; do
 	eval "${lines[2]}" || fail "${lines[2]}"
 	not_mounted || fail "${lines[2]}: it is still mounted"
 done
+
+# with a state, the second server has the settings of the first one
+mount -t tmpfs tmpfs /var/lib || fail "/var/lib"
+for expected in 'event default' 'event task-clock'; do
+	eval "${lines[4]}" || fail "${lines[4]}"
+	is_mounted || fail "${lines[4]}: nothing is mounted"
+	grep -qx "$expected.*" /mnt/kprof/kpctl || fail "${lines[4]}: not $expected, but $(grep '^event' /mnt/kprof/kpctl)"
+	echo 'event task-clock' >/mnt/kprof/kpctl || fail "event: $(tail -n 1 /mnt/kprof/kperr)"
+	eval "${lines[2]}" || fail "${lines[2]}"
+	not_mounted || fail "${lines[2]}: it is still mounted"
+done
+umount /var/lib || fail "a file of the state is still open"
 
 sed -n 's/^    \(none .*fuse\.kprofs.*\)/\1/p' "$readme" >/etc/fstab
 mount /mnt/kprof || fail "the line of fstab: $(cat /etc/fstab)"

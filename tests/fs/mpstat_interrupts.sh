@@ -12,7 +12,7 @@
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 
-PACKETS=200000
+PACKETS=10000
 hard="local_timer reschedule call_function call_function_single irq_work"
 
 # hard_places PREFIX SUFFIX: the tracepoints of this kernel, with commas

@@ -18,11 +18,7 @@ if ! command -v bpftrace >"$WORK/which" || ! [ -e "$TOOLS/opensnoop.bt" ] || [ "
 	exit 77
 fi
 serve -o trace_size=16384
-if ! put probes/first 'syscall:getppid:entry { @ = count(); }' 2>/dev/null; then
-	echo "probes are not available here:"
-	tail -n 1 "$MNT/kperr"
-	exit 77
-fi
+need_probe first 'syscall:getppid:entry { @ = count(); }'
 rm "$MNT/probes/first"
 cat "$MNT/kptrace_pipe" >"$WORK/printed" &
 mkdir "$DISK" "$WORK/theirs" "$WORK/ours"
@@ -109,7 +105,7 @@ words() {
 
 # of AWK: of each line of the work; without the time of day in front. bpftrace cuts texts after 63 characters.
 lines_of() {
-	sed -E 's/^[0-9]{2}:[0-9]{2}:[0-9]{2} *//' "$1" | grep -E 'probes_tools |kp_|4242' | awk "$2" | words |
+	sed -E 's/^[0-9]{2}:[0-9]{2}:[0-9]{2} *//' "$1" | grep -E 'probes_tools |kp_|uid=4242 ' | awk "$2" | words |
 		cut -c 1-63
 }
 

@@ -37,23 +37,29 @@ spent() {
 	awk -v pattern="$2" '/^waits[;( ]/ && $0 ~ pattern { n += $NF } END { printf "%.0f\n", n }' "$1"
 }
 
-# near WHAT NANOSECONDS MICROSECONDS: within 1 %
+# near WHAT NANOSECONDS MICROSECONDS [WAITS]: within 1 %, and 5 us for each of many short waits: the kernel's switch
+# itself is in the program's measure of some and not in ours
 near() {
-	awk -v a="$2" -v b="$3" 'BEGIN { d = b * 1000 - a; exit !(a > 0 && (d < 0 ? -d : d) <= a / 100) }' ||
+	awk -v a="$2" -v b="$3" -v waits="${4:-0}" \
+		'BEGIN { d = b * 1000 - a; exit !(a > 0 && (d < 0 ? -d : d) <= a / 100 + 5000 * waits) }' ||
 		differs "$1: $3 us, the program measured $2 ns"
 }
 
 # by functions of the program, which needs the tables of the C library; and each switch is a sample
 by_function() {
-	local function switches samples
+	local function switches samples waits
 	run 'event offcpu:min=0' 'prof_cpubufsz 8192'
 	cat "$MNT/views/folded" >"$WORK/folded" || fail "views/folded: $(tail -n 1 "$MNT/kperr")"
 	for function in wait_sleep wait_lock wait_pipe wait_disk; do
-		if [ "$function" = wait_disk ] && [ "$(measured wait_disk)" -lt 5000000 ]; then
-			echo "not tried: waiting for a disk; this file system has none"
-			continue
+		waits=0
+		if [ "$function" = wait_disk ]; then
+			waits=40 # SYNCS of fixtures/waits.c
+			if [ "$(measured wait_disk)" -lt 5000000 ]; then
+				echo "not tried: waiting for a disk; this file system has none"
+				continue
+			fi
 		fi
-		near "$function" "$(measured "$function")" "$(spent "$WORK/folded" ";$function;")"
+		near "$function" "$(measured "$function")" "$(spent "$WORK/folded" ";$function;")" "$waits"
 	done
 	copy_to "$WORK/kpdata"
 	cat "$MNT/kpstat" >"$WORK/stat"
