@@ -4,7 +4,7 @@
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 
-CYCLES=${KPROFS_CYCLES:-1000}
+CYCLES=${KPROFS_CYCLES:-200}
 
 # servers of our mount point, zombies not counted
 servers() {

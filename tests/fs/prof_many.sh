@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# prof_many: 200 starts and stops leave no descriptor, thread, mapping or memory behind.
+# prof_many: many starts and stops leave no descriptor, thread, mapping or memory behind.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck source=tests/fs/prof_lib.sh
 . "${srcdir:-.}/tests/fs/prof_lib.sh"
 
-cycles=200
+cycles=${CYCLES:-60}
 warm=20 # until malloc has the arenas that it wants
 
 descriptors() {

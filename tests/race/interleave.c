@@ -391,14 +391,16 @@ static char writer_stack[256 << 10], reader_stack[256 << 10];
 static ucontext_t *running;
 static bool reader_done;
 static struct findings woven;
+/* The writer's points until it gives the turn back: a switch of contexts is a system call. */
+static uint32_t writer_points;
 
-/* Each point gives the turn back to the schedule. */
 static void yield(enum ring_test_point point)
 {
 	if (running == &writer_context && point < POINT_WRITER_COUNT) {
 		if (point == POINT_COMMITTED)
 			ledger->fate[ledger->next - 1] = COMMITTED;
-		swapcontext(&writer_context, &main_context);
+		if (--writer_points == 0)
+			swapcontext(&writer_context, &main_context);
 	} else if (running == &reader_context && point >= POINT_INDEX_COPIED) {
 		swapcontext(&reader_context, &main_context);
 	}
@@ -432,6 +434,13 @@ static void resume(ucontext_t *context)
 	FIXTURE_CHECK(swapcontext(&main_context, context) == 0);
 }
 
+static void resume_writer(uint32_t points)
+{
+	writer_points = points;
+	if (points)
+		resume(&writer_context);
+}
+
 static void make(ucontext_t *context, char *stack, size_t bytes, void (*run)(void))
 {
 	FIXTURE_CHECK(getcontext(context) == 0);
@@ -454,15 +463,14 @@ static void weave_once(uint32_t before, const uint32_t between[3], uint32_t chun
 	make(&writer_context, writer_stack, sizeof(writer_stack), run_writer);
 	make(&reader_context, reader_stack, sizeof(reader_stack), run_reader);
 	ring_test_hook = yield;
-	for (uint32_t i = 0; i < before; i++)
-		resume(&writer_context);
+	resume_writer(before);
 	names = ledger->next;
 	memcpy(committed_before, ledger->fate, names);
 	totals = sums();
 	for (int i = 0; !reader_done; i++) {
 		resume(&reader_context);
-		for (uint32_t k = 0; k < (i < 3 ? between[i] : 0) && !reader_done; k++)
-			resume(&writer_context);
+		if (i < 3 && !reader_done)
+			resume_writer(between[i]);
 	}
 	/* what the chunk held, committed, when the reader began: all of it, or it is stale */
 	if (!woven.stale && woven.events)

@@ -14,7 +14,8 @@
 #include "prof/disk_journal.h"
 #include "prof/profiler.h"
 
-#define MUTATIONS 2000
+/* of each of two captures */
+#define MUTATIONS 1000
 
 /* Changes some bytes, or cuts the file off. */
 static size_t mutate(uint8_t *data, size_t len, unsigned int *seed)
