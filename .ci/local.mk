@@ -11,12 +11,44 @@ SOURCE_CHECKS = \
 TESTS += $(SOURCE_CHECKS)
 EXTRA_DIST += $(SOURCE_CHECKS) %D%/packages %D%/run
 
-# only the unit tests
+# the unit tests, and those that are none
 UNIT_TESTS = $(filter tests/unit/%,$(TESTS))
 VALGRIND = valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
 
 check-unit:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(UNIT_TESTS)'
+
+# Tests of exact times, of what the whole machine does, of commands that use any mount, and those that change the
+# machine: make check-alone runs them one after another. make -j check-beside runs the others side by side.
+NOT_UNIT_TESTS = $(filter-out $(UNIT_TESTS),$(TESTS))
+ALL_ALONE_TESTS = $(filter tests/deny/% tests/fs/cmd_%.sh tests/fs/completions.sh tests/fs/cpu_times.sh tests/fs/idle.sh \
+	tests/fs/kernel_%.sh tests/fs/mpstat_%.sh tests/fs/only%.sh tests/fs/own.sh tests/fs/probes%.sh tests/fs/prof_%.sh \
+	tests/fs/sessions%.sh tests/fs/trace_switches.sh tests/fs/view_interrupt.sh tests/fs/view_memory.sh \
+	tests/fs/view_versus.sh tests/hostile/held_%.sh,$(NOT_UNIT_TESTS))
+ALL_BESIDE_TESTS = $(filter-out $(ALL_ALONE_TESTS),$(NOT_UNIT_TESTS))
+if SANITIZED
+# The sanitizers make programs slow: those tests that use the server and libkprof in ways of their own, or with
+# hostile input, and no exact times
+ALONE_TESTS = $(filter tests/deny/% tests/hostile/held_%.sh $(addprefix tests/fs/,cmd_flame.sh cmd_input.sh cmd_part.sh \
+	cmd_record.sh cmd_script.sh cmd_streams.sh cmd_top.sh kernel_copies.sh kernel_events.sh kernel_states.sh \
+	probes.sh probes_event.sh probes_sample.sh probes_user.sh prof_build_ids.sh prof_copies.sh),$(ALL_ALONE_TESTS))
+# the longest ones first
+BESIDE_TESTS = $(filter tests/fuzz/%,$(ALL_BESIDE_TESTS)) $(filter-out %.sh,$(filter tests/race/%,$(ALL_BESIDE_TESTS))) \
+	$(filter tests/hostile/% $(addprefix tests/fs/,call_names.sh control.sh copies.sh ctlwords.sh event_words.sh \
+	kpdata_readers.sh kpdata_size.sh kpdata_write.sh load.sh mount.sh readers.sh report.sh report_addresses.sh \
+	report_files.sh snapshots.sh stack_dwarf.sh state.sh stream.sh threads.sh trace_acceptor.sh trace_events.sh \
+	trace_metrics.sh trace_names.sh trace_pipe.sh trace_read.sh trace_spans.sh typed_events.sh view_bounds.sh \
+	view_parts.sh view_users.sh views.sh),$(ALL_BESIDE_TESTS))
+else
+ALONE_TESTS = $(ALL_ALONE_TESTS)
+BESIDE_TESTS = $(ALL_BESIDE_TESTS)
+endif
+
+check-alone:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(ALONE_TESTS)'
+
+check-beside:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(BESIDE_TESTS)'
 
 # test_profiler samples page faults: under valgrind there are more of them than the profiler can handle.
 # test_profiler_life is the part of it that runs there. It does not know what bpf(2) writes into memory and what
@@ -34,13 +66,16 @@ check-valgrind:
 TSAN_TESTS = $(filter-out tests/unit/test_perf tests/unit/test_sym_remote% tests/race/%.sh, \
 	$(UNIT_TESTS) $(filter tests/race/%,$(TESTS)) tests/fuzz/fuzz_attach)
 
+# Only these tests are built, and what they run.
 check-tsan:
+	$(MAKE) $(AM_MAKEFLAGS) $(TSAN_TESTS) kprof-symbols tests/race/plugin.la tests/race/roles tests/race/roles_static \
+		tests/race/roles_testing
 	G_SLICE=always-malloc TSAN_OPTIONS="suppressions=$(abs_top_srcdir)/tests/tsan.supp $$TSAN_OPTIONS" \
-		$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(TSAN_TESTS)'
+		$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(TSAN_TESTS)'
 
 EXTRA_DIST += tests/tsan.supp
 
-.PHONY: check-unit check-valgrind check-tsan
+.PHONY: check-unit check-alone check-beside check-valgrind check-tsan
 
 # not in EXTRA_DIST: make would take its name for the target
 dist-hook:

@@ -25,6 +25,7 @@ EXTRA_DIST += %D%/README %D%/run %D%/compare %D%/slots.bash %D%/capture.sh \
 %C%_slots_LDADD = -lpthread
 %C%_ticking_SOURCES = %D%/ticking.c
 %C%_ticking_LDADD = libkprof.la
+%C%_ticking_LINK = $(LIBTOOL_LINK)
 
 # events with libkprof, and the same with LTTng-UST if its headers are installed
 bench_tools += %D%/event %D%/kinds %D%/serve
@@ -32,8 +33,10 @@ check_PROGRAMS += %D%/event %D%/kinds %D%/serve
 EXTRA_DIST += %D%/timing.h %D%/lttng_event_tp.h
 %C%_event_SOURCES = %D%/event.c %D%/timing.h
 %C%_event_LDADD = libkprof.la -lpthread
+%C%_event_LINK = $(LIBTOOL_LINK)
 %C%_kinds_SOURCES = %D%/kinds.c
 %C%_kinds_LDADD = libkprof.la
+%C%_kinds_LINK = $(LIBTOOL_LINK)
 %C%_serve_SOURCES = %D%/serve.c tests/race/peer.c tests/race/peer.h
 %C%_serve_LDADD = libring.a libsys.a
 if HAVE_LTTNG_UST

@@ -70,6 +70,7 @@ EXTRA_DIST += %D%/trace_acceptor.sh %D%/trace_events.sh
 check_PROGRAMS += tests/fs/typed
 tests_fs_typed_SOURCES = %D%/typed.c
 tests_fs_typed_LDADD = libkprof.la
+tests_fs_typed_LINK = $(LIBTOOL_LINK)
 TESTS += %D%/typed_events.sh
 EXTRA_DIST += %D%/typed_events.sh
 # switches that programs obey when the write returns
@@ -202,6 +203,7 @@ tests_fs_probes_event_LDADD = libkprof.la -lpthread
 tests_fs_probes_event_LDFLAGS = -static
 tests_fs_probes_event_shared_SOURCES = %D%/probes_event.c
 tests_fs_probes_event_shared_LDADD = libkprof.la
+tests_fs_probes_event_shared_LINK = $(LIBTOOL_LINK)
 TESTS += %D%/probes_event.sh
 EXTRA_DIST += %D%/probes_event.sh
 
@@ -210,8 +212,6 @@ check_PROGRAMS += tests/fs/probes_tools
 tests_fs_probes_tools_SOURCES = %D%/probes_tools.c
 TESTS += %D%/probes_tools.sh
 EXTRA_DIST += %D%/probes_tools.sh
-TESTS += %D%/probes_user.sh %D%/probes_metrics.sh %D%/probes_sample.sh %D%/probes_leaks.sh %D%/probes_options.sh %D%/probes_examples.sh %D%/probes_static.sh
-EXTRA_DIST += %D%/probes_user.sh %D%/probes_metrics.sh %D%/probes_sample.sh %D%/probes_leaks.sh %D%/probes_options.sh %D%/probes_examples.sh %D%/probes_static.sh
 check_PROGRAMS += tests/fs/probes_preempted
 tests_fs_probes_preempted_SOURCES = %D%/probes_preempted.c
 tests_fs_probes_preempted_LDADD = -lpthread
