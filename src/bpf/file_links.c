@@ -314,10 +314,15 @@ static int ask_once(struct file_links *links, struct file_links_request *request
 	ret = send_request(links, request, fds, count, until_ns);
 	if (!ret)
 		return wait_answer(links, until_ns, err);
+	if (ret == -ECONNRESET)
+		ret = -EPIPE;
 	pthread_mutex_lock(&links->lock);
 	links->waits = false;
+	/* the thread sees the end as well: only then another process is started */
+	while (ret == -EPIPE && !links->ended && clock_wait_until(&links->changed, &links->lock, until_ns))
+		;
 	pthread_mutex_unlock(&links->lock);
-	return ret == -EPIPE || ret == -ECONNRESET ? -EPIPE : explain(ret, err);
+	return ret == -EPIPE ? ret : explain(ret, err);
 }
 
 static bool has_places(struct file_links *links, uint64_t number)
