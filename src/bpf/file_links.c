@@ -251,8 +251,8 @@ static int make_process(struct file_links *links)
 
 static int explain(int ret, struct err *err)
 {
-	if (ret == -EBUSY)
-		return err_set(err, EBUSY, "the kernel has not attached to a file or detached from it within "
+	if (ret == -EBUSY || ret == -ETIMEDOUT)
+		return err_set(err, -ret, "the kernel has not attached to a file or detached from it within "
 			"%d s. It may wait for a process whose memory map a FUSE server keeps locked, and "
 			"all that fork on this machine with it, until that server answers or its connection "
 			"in /sys/fs/fuse/connections is aborted", FILE_LINKS_WAIT_MS / 1000);
@@ -276,10 +276,12 @@ static int send_request(struct file_links *links, const struct file_links_reques
 	return ret;
 }
 
-/* The value of the answer, with its sentence; -EPIPE if the process has ended. */
+/*
+ * The value of the answer, with its sentence; -EPIPE if the process has ended, -ETIMEDOUT without an answer.
+ */
 static int wait_answer(struct file_links *links, uint64_t until_ns, struct err *err)
 {
-	int ret = -EBUSY;
+	int ret = -ETIMEDOUT;
 
 	pthread_mutex_lock(&links->lock);
 	while (links->waits && !links->ended && clock_wait_until(&links->changed, &links->lock, until_ns))

@@ -41,8 +41,9 @@ struct file_links_place {
 
 /*
  * Attaches a BPF_PROG_TYPE_KPROBE program at a place, as a part of the group, a number that the caller
- * chooses. -EBUSY if a process is held, or if the kernel did not answer in time; errors of
- * perf_link_uprobe().
+ * chooses. -EBUSY if a process is held, or if the kernel has not answered the request before. -ETIMEDOUT if
+ * it has not answered in time: the program is attached as soon as the kernel goes on, unless the group is
+ * detached. Errors of perf_link_uprobe().
  */
 int file_links_attach(struct file_links *links, uint64_t group, int program,
 	const struct file_links_place *place, struct err *err);
@@ -62,7 +63,7 @@ struct file_links_size {
 void file_links_detach(struct file_links *links, uint64_t group, const struct file_links_size *size);
 /* Adds up what is to be detached and still attached. */
 void file_links_left(struct file_links *links, struct file_links_size *size);
-/* Whether the group has links, or had them when kp-links ended: false then. */
+/* Whether something was asked for the group since it was detached, and kp-links has not ended since. */
 bool file_links_has(struct file_links *links, uint64_t group);
 
 /* The process: whether the command line asks for it, and what it does instead of all else. */

@@ -20,6 +20,20 @@
 #define UNFINISHED_TRIES 200
 #define UNFINISHED_US 100
 
+/* So many torn pieces are known apart until they are overwritten. Of more the oldest are joined. */
+#define TORN_PIECES 64u
+
+/* What readers gave up of one CPU's ring. */
+struct torn {
+	uint64_t records;
+	uint64_t overwritten; /* of these, those that are not in the ring any more */
+	uint64_t until;	      /* the position up to which they were counted */
+	uint32_t count;
+	struct torn_piece {
+		uint64_t until, records;
+	} pieces[TORN_PIECES]; /* in the ring, by their position */
+};
+
 /* l: under the lock; the rest is invariant */
 struct rings {
 	int map;
@@ -30,8 +44,7 @@ struct rings {
 	char *memory;
 	pthread_mutex_t lock; /* a leaf */
 	uint64_t *overwritten; /* l: the most that was seen, of each CPU */
-	uint64_t *torn;        /* l: of each CPU */
-	uint64_t *torn_until;  /* l: the position up to which these were counted */
+	struct torn *torn;     /* l: of each CPU */
 };
 
 uint32_t rings_head_bytes(uint32_t bytes)
@@ -91,9 +104,8 @@ static struct rings *make(uint32_t kb)
 	made->value_bytes = rings_value_bytes(made->bytes);
 	pthread_mutex_init(&made->lock, NULL);
 	made->overwritten = calloc(made->cpus, sizeof(uint64_t));
-	made->torn = calloc(made->cpus, sizeof(uint64_t));
-	made->torn_until = calloc(made->cpus, sizeof(uint64_t));
-	if (!made->overwritten || !made->torn || !made->torn_until) {
+	made->torn = calloc(made->cpus, sizeof(*made->torn));
+	if (!made->overwritten || !made->torn) {
 		rings_destroy(made);
 		return NULL;
 	}
@@ -209,7 +221,6 @@ void rings_destroy(struct rings *rings)
 		close(rings->map);
 	free(rings->overwritten);
 	free(rings->torn);
-	free(rings->torn_until);
 	pthread_mutex_destroy(&rings->lock);
 	free(rings);
 }
@@ -303,7 +314,7 @@ const struct kernel_record *rings_next(const struct rings_copy *copy, uint64_t *
 	uint64_t word;
 
 	while (*at < copy->end && !is_finished(copy->data, copy->mask, *at, &word)) {
-		/* a gap: see leave_gap() */
+		/* a gap: see skip_unfinished() */
 		record = record_at(copy, *at);
 		if (record->time_ns <= *at || record->time_ns > copy->end)
 			return NULL;
@@ -331,15 +342,36 @@ static void copy_bytes(const struct rings *rings, struct rings_copy *copy, uint6
 	memcpy(copy->data, data, stop);
 }
 
+static void forget_piece(struct torn *torn)
+{
+	memmove(&torn->pieces[0], &torn->pieces[1], --torn->count * sizeof(torn->pieces[0]));
+}
+
 /* Counts what is between two records once, whatever number of readers find it. */
 static void count_torn(struct rings *rings, uint32_t cpu, uint64_t until, uint64_t records)
 {
+	struct torn *torn = &rings->torn[cpu];
+
 	pthread_mutex_lock(&rings->lock);
-	if (rings->torn_until[cpu] < until) {
-		rings->torn_until[cpu] = until;
-		rings->torn[cpu] += records;
+	if (torn->until < until) {
+		if (torn->count == TORN_PIECES) {
+			torn->pieces[1].records += torn->pieces[0].records;
+			forget_piece(torn);
+		}
+		torn->pieces[torn->count++] = (struct torn_piece){ until, records };
+		torn->until = until;
+		torn->records += records;
 	}
 	pthread_mutex_unlock(&rings->lock);
+}
+
+/* Torn records before the position, the first one of the ring, are overwritten by now. With the lock held. */
+static void pass_torn(struct torn *torn, uint64_t begin)
+{
+	while (torn->count && torn->pieces[0].until <= begin) {
+		torn->overwritten += torn->pieces[0].records;
+		forget_piece(torn);
+	}
 }
 
 /*
@@ -467,18 +499,23 @@ void rings_total(struct rings *rings, struct rings_totals *totals)
 	*totals = (struct rings_totals){ 0 };
 	for (cpu = 0; cpu < rings->cpus; cpu++) {
 		const struct kernel_ring_head *head = head_of(rings, cpu);
-		uint64_t end = read_word(&head->pos), least = oldest(rings, end), number = 0;
+		uint64_t end = read_word(&head->pos), begin = oldest(rings, end), number = 0;
+		struct torn *torn = &rings->torn[cpu];
 
-		if (least)
-			find_boundary(rings, cpu, least, end, &number);
+		if (begin)
+			begin = find_boundary(rings, cpu, begin, end, &number);
 		pthread_mutex_lock(&rings->lock);
+		pass_torn(torn, begin);
 		/* an event that interrupted another one between its two counters may be off by one */
-		if (rings->overwritten[cpu] < number)
-			rings->overwritten[cpu] = number;
+		if (number > torn->overwritten && rings->overwritten[cpu] < number - torn->overwritten)
+			rings->overwritten[cpu] = number - torn->overwritten;
 		totals->overwritten += rings->overwritten[cpu];
-		totals->torn += rings->torn[cpu];
+		totals->torn += torn->records;
 		pthread_mutex_unlock(&rings->lock);
 		totals->recorded += read_word(&head->count);
 		totals->missed += read_word(&head->missed);
 	}
+	/* a call is taken back on the CPU of its return, and may be counted on one that was read before */
+	if ((int64_t)totals->missed < 0)
+		totals->missed = 0;
 }

@@ -53,7 +53,7 @@ void rings_set_missed(struct rings *rings, uint32_t cpu, uint64_t missed);
 /* Sums over all CPUs, which only grow. */
 struct rings_totals {
 	uint64_t recorded;    /* records begun */
-	uint64_t overwritten; /* of these, not in the rings any more */
+	uint64_t overwritten; /* of these, not in the rings any more, without those that were torn */
 	uint64_t missed;      /* events without a record */
 	uint64_t torn;        /* records that readers found unfinished and gave up */
 };

@@ -120,7 +120,7 @@ void launch_signals(struct launch *launch)
 	struct signalfd_siginfo info;
 
 	while (read(launch->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		launch->stopped |= launch->ended && ends_processes(info.ssi_signo);
+		launch->stopped |= (launch->ended || launch->finishing) && ends_processes(info.ssi_signo);
 		if (info.ssi_signo == SIGUSR2 && launch->takes_switches) {
 			launch->switches++;
 			continue;

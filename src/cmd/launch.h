@@ -23,7 +23,9 @@ struct launch {
 	int signal_fd; /* readable: call launch_signals() */
 	/* the command has exited; launch_end() reaps it, so its pid is not reused before */
 	bool ended;
-	bool stopped; /* a signal that ends processes came after the end: what is left to do is given up */
+	/* a signal that ends processes came after the end or while `finishing`: the rest is given up */
+	bool stopped;
+	bool finishing; /* set by the caller: the run has ended, also if the command goes on */
 	/* set after launch_begin(): SIGUSR2 is counted and not passed to the command */
 	bool takes_switches;
 	unsigned int switches;

@@ -111,6 +111,7 @@ int live_pipe_finish(struct live_pipe *pipe, struct launch *launch, const char *
 	bool said = false;
 	int ret;
 
+	launch->finishing = true;
 	pipe->mark = g_strdup_printf("kprof %s %d ends", name, (int)getpid());
 	line = g_strconcat(pipe->mark, "\n", NULL);
 	ret = kpctl_client_write_file(dir, "kptrace", line, err);

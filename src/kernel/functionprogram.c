@@ -430,7 +430,8 @@ void functionprogram_forget(int calls, uint32_t id)
 	struct begun begun;
 	bool more = !map_next_key(calls, NULL, &next);
 
-	while (more) {
+	/* the walk begins again if another program removes the key: it is bounded */
+	for (uint32_t step = 0; more && step < 2 * CALLS_MAX; step++) {
 		key = next;
 		/* before the key is deleted */
 		more = !map_next_key(calls, &key, &next);

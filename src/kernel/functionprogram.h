@@ -43,7 +43,8 @@ int functionprogram_attach(struct functionprogram *program, const char *function
 void functionprogram_destroy(struct functionprogram *program);
 /*
  * Of programs that are detached, and no others with this id: what their calls under way have left in the map,
- * so that these are not taken for missed ones. Some ms at most.
+ * so that these are not taken for missed ones. Some 10 ms at most: some may be left while others change the
+ * map.
  */
 void functionprogram_forget(int calls, uint32_t id);
 /*

@@ -84,7 +84,10 @@ static int take_place(void *arg, const struct attach_place *place)
 	return 1;
 }
 
-/* Those programs of the unit that are not attached to the file yet; -EBUSY: to the rest of them later. */
+/*
+ * Those programs of the unit that are not attached to the file yet. -EBUSY: to the rest of them later. One
+ * whose request was not answered in time is attached when the kernel goes on, and is not attached again.
+ */
 static int attach_programs(struct attached *attached, int file, uint64_t offset, struct err *err)
 {
 	const struct file_links_place place = { .file = file, .offset = offset, .pid = -1 };
@@ -100,11 +103,15 @@ static int attach_programs(struct attached *attached, int file, uint64_t offset,
 		next < attached->programs->len && !ret; next++) {
 		ret = file_links_attach(attached->file_links, attached->group,
 			g_array_index(attached->programs, int, next), &place, err);
-		attached->in_files += !ret;
+		attached->in_files += !ret || ret == -ETIMEDOUT;
 	}
-	/* one that failed for another reason fails again */
-	g_hash_table_insert(attached->files, key, GUINT_TO_POINTER(ret == -EBUSY ? next - 1 :
-		attached->programs->len));
+	if (ret == -EBUSY)
+		next--;
+	else if (ret == -ETIMEDOUT)
+		ret = next < attached->programs->len ? -EBUSY : 0;
+	else
+		next = attached->programs->len; /* one that failed for another reason fails again */
+	g_hash_table_insert(attached->files, key, GUINT_TO_POINTER(next));
 	return ret;
 }
 

@@ -165,6 +165,8 @@ static int attach_places(struct file_places *places, int file)
 		if (!ret)
 			ret = file_links_attach(attached->file_links, attached->group, program, &at,
 				attaching->err);
+		if (ret == -ETIMEDOUT)
+			ret = -EBUSY; /* the group is detached */
 		if (ret)
 			break;
 		attached->in_files++;

@@ -56,12 +56,12 @@ int only_fields_init(struct only_fields *fields, const struct types *types, stru
 /* The same from the types of the running kernel, which takes some 20 ms; or an error of types_open(). */
 int only_fields_find(struct only_fields *fields, struct err *err);
 
+/* R0 = the value of a name that is a number, of the task at a register. R1 to R5 are lost. */
+void only_emit_name(const struct only_fields *fields, enum only_name name, int task, struct code *code);
 /*
  * R0 = other than 0 if the task in R8, of which the verifier knows the type, is wanted. It is the one that
  * runs, or another one. R1 to R5 are lost.
  */
-/* R0 = the value of a name that is a number, of the task at a register. R1 to R5 are lost. */
-void only_emit_name(const struct only_fields *fields, enum only_name name, int task, struct code *code);
 void only_emit(const struct only *only, const struct only_fields *fields, bool is_current,
 	struct code *code);
 

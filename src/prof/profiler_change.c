@@ -179,6 +179,8 @@ int profiler_add_program(struct profiler *p, const char *text, const struct samp
 		p->programs_only = !ret;
 	} else if (!run_has_program(p, program)) {
 		ret = restart(p, programs_only, err);
+	} else {
+		ret = only_steps_set(program->steps, p->settings.only, err);
 	}
 	*samples = program->samples;
 	if (!ret)

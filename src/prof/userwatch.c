@@ -107,16 +107,23 @@ static void read_users(struct userwatch *watch)
 	const struct proc_visitor visitor = { .process = found_process, .arg = watch };
 	const uint64_t begin_ns = clock_monotonic_ns();
 	uint64_t end_ns;
+	int ret;
 
 	pthread_mutex_lock(&watch->lock);
 	watch->must_read = false;
-	watch->readings++;
 	for (guint i = 0; i < watch->listeners->len; i++)
 		tasks_begin_users(g_ptr_array_index(watch->listeners, i));
 	pthread_mutex_unlock(&watch->lock);
 	proto_init(watch->message, PROTO_READ_USERS);
-	if (!proto_set_path(watch->message, watch->proc))
-		(void)helpers_read(watch->helpers, watch->message, &visitor, NULL, watch->stop_fd);
+	ret = proto_set_path(watch->message, watch->proc);
+	if (!ret)
+		ret = helpers_read(watch->helpers, watch->message, &visitor, NULL, watch->stop_fd);
+	pthread_mutex_lock(&watch->lock);
+	if (ret)
+		watch->must_read = true; /* after the pause */
+	else
+		watch->readings++;
+	pthread_mutex_unlock(&watch->lock);
 	helpers_end_reader(watch->helpers, false);
 	helpers_reap(watch->helpers);
 	end_ns = clock_monotonic_ns();

@@ -27,7 +27,7 @@ trap end_mounts EXIT
 mkdir /mnt/kprof "$INSTALL_TMP/work" /run/tmp
 # the reader of README has this mount only; the machine may have others
 export KPROF_MOUNT=/mnt/kprof
-# mount(8) looks for kprofs in the standard folders only, and distcheck installs elsewhere
+# mount(8) looks for kprofs in the standard folders only, and ./check installs elsewhere
 case $prefix in
 /usr | /usr/local) ;;
 *)

@@ -265,6 +265,25 @@ static void test_torn_records_are_counted_and_not_shown(void **state)
 	}
 }
 
+/* From then on they are not in the ring as the others that were overwritten, and count as torn only. */
+static void test_torn_records_are_overwritten_later(void **state)
+{
+	const uint32_t first = next_chunk(1901 - RING_BYTES / RECORD_BYTES - 1);
+
+	(void)state;
+	write_records(150);
+	begin_record();
+	write_records(150);
+	assert_shown(0, true, 0, 301, 150, 205);
+	write_records(600);
+	/* 901 * 80 - 65536 is in 81 */
+	assert_int_equal(next_chunk(81), 103);
+	assert_totals(901, 103, 55);
+	write_records(1000);
+	assert_totals(1901, first - 55, 55);
+	assert_shown(0, true, first, 1901, 1901, 1901);
+}
+
 static void test_a_size_behind_the_end_is_not_shown(void **state)
 {
 	const uint64_t pos = 299 * RECORD_BYTES;
@@ -446,6 +465,7 @@ int main(void)
 		TEST(test_finished_records_are_shown),
 		TEST(test_overwritten_records_are_counted),
 		TEST(test_torn_records_are_counted_and_not_shown),
+		TEST(test_torn_records_are_overwritten_later),
 		TEST(test_a_size_behind_the_end_is_not_shown),
 		TEST(test_several_torn_records),
 		TEST(test_a_follower_counts_as_many),
