@@ -281,6 +281,17 @@ ctl 'only comm == "wanted" && 1'
 stop_and_check_counts
 same "since the clear" "20 delivered, 13 filtered" "$delivered delivered, $filtered filtered"
 
+# a program that was off while the expression changed
+ctl clear start
+put probes/calls off
+ctl 'only comm == "other"'
+put probes/calls on
+named_calls wanted 7
+named_calls other 11
+ctl 'only comm == "wanted"'
+stop_and_check_counts
+same "after it was off" "11 delivered, 7 filtered" "$delivered delivered, $filtered filtered"
+
 # while it is stopped nothing is filtered
 named_calls other 50
 ctl clear start
