@@ -53,9 +53,10 @@ check-beside:
 # test_profiler samples page faults: under valgrind there are more of them than the profiler can handle.
 # test_profiler_life is the part of it that runs there. It does not know what bpf(2) writes into memory and what
 # libbpf leaves out of the structs that it passes; nor fsopen(2), which opens a tracefs that is not mounted.
+# test_file_links starts /proc/self/exe, which is valgrind there.
 NOT_UNDER_VALGRIND = tests/unit/test_profiler tests/unit/test_profiler_commands tests/unit/test_bpf tests/unit/test_probes_gen \
 	tests/unit/test_kernel_probes tests/unit/test_rawpoint tests/unit/test_times_code tests/unit/test_only \
-	tests/unit/test_bpftrace_tools
+	tests/unit/test_bpftrace_tools tests/unit/test_file_links
 check-valgrind:
 	$(MAKE) $(AM_MAKEFLAGS) check \
 		TESTS='$(filter-out $(NOT_UNDER_VALGRIND),$(UNIT_TESTS))' \
