@@ -275,6 +275,7 @@ struct probes *file_probes_create(struct session *session, const struct file_pro
 			.end_samples = end_samples,
 			.snapshot = take_snapshot,
 			.open_file = open_file,
+			.names = &probe_names_ops,
 			.note = add_note,
 		},
 		.memory_bytes = options->memory_bytes,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of the addresses in one reading of a program of probes/. */
+/* Names of the addresses that programs of probes/ count and print. */
 #include "fs/probe_names.h"
 
 #include <errno.h>
@@ -12,8 +12,13 @@
 #include "sys/clock.h"
 #include "sys/proc.h"
 
-/* After this time the rest is printed as numbers. */
+/* After this time the rest is printed as numbers: of an answer, and of what programs print. */
 #define RESOLVE_MS 3000
+#define RESOLVE_PRINTED_MS 1000
+/* Names of processes are looked for again then: another process may have the number, or another program. */
+#define PROCESSES_NS (10 * NSEC_PER_SEC)
+/* After so many times without an address that is not known, the helpers end. */
+#define IDLE_TIMES 50
 /* Addresses of one reading; a map of stacks has some thousands. */
 #define ADDRESSES_MAX 200000u
 #define KERNEL 0u
@@ -27,11 +32,18 @@ struct address {
 struct name {
 	char *text; /* NULL: not known */
 	uint64_t start;
+	bool was_asked;
 };
 
 struct probe_names {
 	GHashTable *names; /* struct address -> struct name */
-	bool resolved;
+	uint32_t unasked;  /* of these */
+	bool resolved;	   /* no more are collected */
+	/* where further ones come later: */
+	uint64_t processes_ns;	 /* when names of processes were forgotten */
+	struct symbols *symbols; /* NULL while there are no helpers */
+	struct helpers *reader;
+	unsigned int idle;
 };
 
 static guint hash_address(gconstpointer data)
@@ -62,8 +74,19 @@ struct probe_names *probe_names_create(void)
 	return names;
 }
 
+static void end_helpers(struct probe_names *names)
+{
+	if (names->symbols) {
+		helpers_destroy(names->reader);
+		symbols_destroy(names->symbols);
+	}
+	names->symbols = NULL;
+	names->reader = NULL;
+}
+
 void probe_names_destroy(struct probe_names *names)
 {
+	end_helpers(names);
 	g_hash_table_unref(names->names);
 	g_free(names);
 }
@@ -75,8 +98,10 @@ static bool find(struct probe_names *names, uint32_t pid, uint64_t address, bool
 	const struct address key = { .address = address, .pid = pid };
 	const struct name *name = g_hash_table_lookup(names->names, &key);
 
-	if (!names->resolved && !name && g_hash_table_size(names->names) < ADDRESSES_MAX)
+	if (!names->resolved && !name && g_hash_table_size(names->names) < ADDRESSES_MAX) {
 		g_hash_table_insert(names->names, g_memdup2(&key, sizeof(key)), g_new0(struct name, 1));
+		names->unasked++;
+	}
 	if (!name || !name->text)
 		return false;
 	g_string_append(out, name->text);
@@ -105,10 +130,8 @@ struct value_names probe_names_values(struct probe_names *names)
 /* Addresses of one file, with their offsets into it. */
 struct query {
 	struct probe_names *names;
-	struct symbols *symbols;
 	struct symbols_how how;
 	struct symbols_kernel kernel;
-	struct helpers *reader;
 	uint32_t pid;	 /* whose addresses are looked for */
 	GArray *keys;	 /* struct address */
 	GArray *offsets; /* uint64_t */
@@ -134,8 +157,9 @@ static void resolve_file(struct query *query, const struct symbols_file *file)
 	struct symbols_arena *arena = symbols_arena_create();
 
 	if (query->keys->len)
-		(void)symbols_resolve(query->symbols, file, (const uint64_t *)(void *)query->offsets->data,
-			query->keys->len, &query->how, arena, places);
+		(void)symbols_resolve(query->names->symbols, file,
+			(const uint64_t *)(void *)query->offsets->data, query->keys->len, &query->how, arena,
+			places);
 	for (guint i = 0; i < query->keys->len; i++)
 		keep(query, i, &places[i]);
 	symbols_arena_destroy(arena);
@@ -145,16 +169,17 @@ static void resolve_file(struct query *query, const struct symbols_file *file)
 static void collect(struct query *query, uint64_t start, uint64_t end, uint64_t base)
 {
 	GHashTableIter iter;
-	void *key;
+	void *key, *value;
 
 	g_array_set_size(query->keys, 0);
 	g_array_set_size(query->offsets, 0);
 	g_hash_table_iter_init(&iter, query->names->names);
-	while (g_hash_table_iter_next(&iter, &key, NULL)) {
+	while (g_hash_table_iter_next(&iter, &key, &value)) {
 		const struct address *address = key;
 		const uint64_t offset = address->address - base;
 
-		if (address->pid != query->pid || address->address < start || address->address >= end)
+		if (((const struct name *)value)->was_asked || address->pid != query->pid ||
+			address->address < start || address->address >= end)
 			continue;
 		g_array_append_val(query->keys, *address);
 		g_array_append_val(query->offsets, offset);
@@ -233,7 +258,7 @@ static void resolve_process(struct query *query)
 	proto_init(message, PROTO_READ_ONE);
 	message->pid = query->pid;
 	if (proto_set_path(message, "/proc") ||
-		helpers_read(query->reader, message, &visitor, NULL, query->how.cancel_fd))
+		helpers_read(query->names->reader, message, &visitor, NULL, query->how.cancel_fd))
 		return;
 	for (guint i = 0; i < found->len && clock_monotonic_ns() < query->how.deadline_ns; i++)
 		resolve_mapping(query, g_ptr_array_index(found, i));
@@ -244,11 +269,11 @@ static void resolve_processes(struct query *query)
 {
 	g_autoptr(GHashTable) pids = g_hash_table_new(NULL, NULL);
 	GHashTableIter iter;
-	void *key;
+	void *key, *value;
 
 	g_hash_table_iter_init(&iter, query->names->names);
-	while (g_hash_table_iter_next(&iter, &key, NULL))
-		if (((struct address *)key)->pid)
+	while (g_hash_table_iter_next(&iter, &key, &value))
+		if (((struct address *)key)->pid && !((const struct name *)value)->was_asked)
 			g_hash_table_add(pids, GUINT_TO_POINTER(((struct address *)key)->pid));
 	g_hash_table_iter_init(&iter, pids);
 	while (g_hash_table_iter_next(&iter, &key, NULL) && clock_monotonic_ns() < query->how.deadline_ns) {
@@ -257,26 +282,114 @@ static void resolve_processes(struct query *query)
 	}
 }
 
-bool probe_names_resolve(struct probe_names *names, int cancel_fd)
+static void start_helpers(struct probe_names *names)
 {
 	static const struct helpers_options plain;
+
+	if (names->symbols)
+		return;
+	names->symbols = symbols_create(&remote_source, remote_create(&plain), 0);
+	names->reader = helpers_create(&plain);
+}
+
+static void mark_asked(struct probe_names *names)
+{
+	GHashTableIter iter;
+	void *value;
+
+	g_hash_table_iter_init(&iter, names->names);
+	while (g_hash_table_iter_next(&iter, NULL, &value))
+		((struct name *)value)->was_asked = true;
+	names->unasked = 0;
+}
+
+/* Those that were not asked for before. */
+static void resolve(struct probe_names *names, int cancel_fd, uint64_t ms)
+{
 	struct query query = { .names = names, .how = { .cancel_fd = cancel_fd,
-		.deadline_ns = clock_monotonic_ns() + RESOLVE_MS * NSEC_PER_MSEC } };
+		.deadline_ns = clock_monotonic_ns() + ms * NSEC_PER_MSEC } };
 	struct proc_kernel kernel;
 
-	names->resolved = true;
-	if (!g_hash_table_size(names->names) || proc_kernel_identity("/proc", NULL, &kernel))
-		return false;
+	if (proc_kernel_identity("/proc", NULL, &kernel))
+		return;
 	query.kernel = (struct symbols_kernel){ kernel.build_id, kernel.build_id_length, kernel.start };
 	query.keys = g_array_new(FALSE, FALSE, sizeof(struct address));
 	query.offsets = g_array_new(FALSE, FALSE, sizeof(uint64_t));
-	query.symbols = symbols_create(&remote_source, remote_create(&plain), 0);
-	query.reader = helpers_create(&plain);
+	start_helpers(names);
 	resolve_kernel(&query);
 	resolve_processes(&query);
-	helpers_destroy(query.reader);
-	symbols_destroy(query.symbols);
 	g_array_unref(query.keys);
 	g_array_unref(query.offsets);
+	mark_asked(names);
+}
+
+bool probe_names_resolve(struct probe_names *names, int cancel_fd)
+{
+	names->resolved = true;
+	if (!names->unasked)
+		return false;
+	resolve(names, cancel_fd, RESOLVE_MS);
+	end_helpers(names);
 	return true;
 }
+
+/* ---- where further addresses come later ---------------------------------------------------------- */
+
+static void *create_for_later(void)
+{
+	return probe_names_create();
+}
+
+static void destroy_for_later(void *found)
+{
+	probe_names_destroy(found);
+}
+
+static struct value_names values_for_later(void *found)
+{
+	return probe_names_values(found);
+}
+
+static gboolean is_of_process(void *key, void *value, void *arg)
+{
+	(void)value, (void)arg;
+	return ((const struct address *)key)->pid != KERNEL;
+}
+
+/* Between two texts: what was printed before is not printed again. */
+static void forget_old(struct probe_names *names)
+{
+	const uint64_t now_ns = clock_monotonic_ns();
+
+	if (g_hash_table_size(names->names) >= ADDRESSES_MAX)
+		g_hash_table_remove_all(names->names);
+	if (now_ns - names->processes_ns < PROCESSES_NS)
+		return;
+	g_hash_table_foreach_remove(names->names, is_of_process, NULL);
+	names->processes_ns = now_ns;
+}
+
+static void begin_for_later(void *found)
+{
+	forget_old(found);
+}
+
+static void resolve_for_later(void *found, int cancel_fd)
+{
+	struct probe_names *names = found;
+
+	if (names->unasked) {
+		resolve(names, cancel_fd, RESOLVE_PRINTED_MS);
+		names->idle = 0;
+	} else if (names->symbols && ++names->idle >= IDLE_TIMES) {
+		end_helpers(names);
+	}
+}
+
+const struct value_names_ops probe_names_ops = {
+	.create = create_for_later,
+	.destroy = destroy_for_later,
+	.values = values_for_later,
+	.begin = begin_for_later,
+	.resolve = resolve_for_later,
+};

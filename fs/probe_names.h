@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of the addresses in one reading of a program of probes/. The first printing collects the
+ * Names of the addresses that programs of probes/ count and print. The first printing collects the
  * addresses, then all are symbolized at once (symbolizer/symbols.h), and the second printing has the
  * names. One thread at a time; it may block for some 100 ms.
  */
@@ -22,5 +22,8 @@ struct value_names probe_names_values(struct probe_names *names);
  * end, -1 for never. What is not found is printed as a number.
  */
 bool probe_names_resolve(struct probe_names *names, int cancel_fd);
+
+/* The same where further addresses come later: those that were found stay for a while. */
+extern const struct value_names_ops probe_names_ops;
 
 #endif

@@ -37,6 +37,7 @@
 #include "fs/fuse_ops.h"
 #include "fs/options.h"
 #include "fs/pipes.h"
+#include "fs/probe_names.h"
 #include "fs/quota.h"
 #include "fs/report.h"
 #include "fs/session.h"
@@ -59,6 +60,7 @@
 #include "producers/listener.h"
 #include "producers/producers.h"
 #include "kernel/kernel.h"
+#include "kernel/kernel_names.h"
 #include "trace/reading.h"
 #include "trace/trace.h"
 #include "trace/trace_metrics.h"
@@ -299,6 +301,7 @@ static int create_trace(struct server *server, const struct options *options, st
 	server->quotas = quotas_create(getuid(), descriptors, cpus_count(server->cpus));
 	server->kernel = kernel_create(options->trace_kernel_kb, machine.totalram * machine.mem_unit);
 	kernel_set_bell(server->kernel, server->bell);
+	kernel_set_names(server->kernel, &probe_names_ops);
 	server->trace_metrics = trace_metrics_create();
 	server->readings = readings_create(server->trace, server->producers, server->kernel,
 		options->trace_max, getuid());

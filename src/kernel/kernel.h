@@ -19,6 +19,7 @@
 #include "bpf/record.h"
 #include "bpf/rings.h"
 #include "probes/output.h"
+#include "probes/value.h"
 
 struct calltext;
 struct function;
@@ -161,8 +162,11 @@ const struct kernel_meaning *kernel_meaning(struct kernel *kernel, const struct 
 bool kernel_duration(const struct kernel_meaning *meaning, const struct kernel_record *record, uint64_t *ns);
 /* The same for system calls only, whatever else the record is of. */
 bool kernel_call_duration(const struct kernel_record *record, uint64_t *ns);
-/* Appends the arguments of a record in the form of ring_abi.h. Returns its flags there. */
-uint32_t kernel_describe(
-	const struct kernel_meaning *meaning, const struct kernel_record *record, GString *args);
+/*
+ * Appends the arguments of a record in the form of ring_abi.h, with these names of addresses that a program
+ * of probes/ prints. Returns its flags there.
+ */
+uint32_t kernel_describe(const struct kernel_meaning *meaning, const struct kernel_record *record,
+	const struct value_names *names, GString *args);
 
 #endif

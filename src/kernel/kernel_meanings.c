@@ -150,11 +150,11 @@ static bool add_stack(const struct kernel_record *record, GString *args)
 	return true;
 }
 
-uint32_t kernel_describe(
-	const struct kernel_meaning *meaning, const struct kernel_record *record, GString *args)
+uint32_t kernel_describe(const struct kernel_meaning *meaning, const struct kernel_record *record,
+	const struct value_names *names, GString *args)
 {
 	if (meaning->outputs)
-		kernel_describe_probe(meaning, record + 1, bytes_of(record) - sizeof(*record), args);
+		kernel_describe_probe(meaning, record + 1, bytes_of(record) - sizeof(*record), names, args);
 	else if (meaning->point)
 		describe_point(meaning->point, record, (uint32_t)bytes_of(record), args);
 	else if (meaning->function)

@@ -135,16 +135,29 @@ const struct kernel_meaning *kernel_probe_meaning(struct kernel *kernel, uint32_
 	return meaning;
 }
 
+/* The number of the output is first. */
+bool kernel_prints_addresses(const struct kernel_meaning *meaning, const struct kernel_record *record)
+{
+	const size_t bytes = KERNEL_HEAD_UNITS(record->head) * sizeof(uint64_t);
+	uint64_t output;
+
+	if (!meaning->outputs || bytes < sizeof(*record) + sizeof(output))
+		return false;
+	memcpy(&output, record + 1, sizeof(output));
+	return outputs_have_addresses(meaning->outputs, (uint32_t)output);
+}
+
 /* One string, in the form of ring_abi.h. */
 void kernel_describe_probe(const struct kernel_meaning *meaning, const void *body, size_t bytes,
-	GString *args)
+	const struct value_names *addresses, GString *args)
 {
-	const struct value_names names = { .targets = meaning->outputs->targets };
+	struct value_names names = *addresses;
 	g_autoptr(GString) text = g_string_new(NULL);
 	size_t begin = args->len;
 	uint64_t output;
 	uint16_t length;
 
+	names.targets = meaning->outputs->targets;
 	if (bytes >= sizeof(output)) {
 		memcpy(&output, body, sizeof(output));
 		output_print(meaning->outputs, (uint32_t)output, (const char *)body + sizeof(output),

@@ -78,6 +78,7 @@ struct kernel {
 	GPtrArray *retired;	     /* l: struct kernel_meaning, freed when there is no reading */
 	unsigned int readings;	     /* l: that may hold a meaning */
 	int bell;		     /* i: rung when there is something that could be given back; -1 */
+	const struct value_names_ops *names; /* i: NULL if no names are found */
 	unsigned int holders;	     /* l: programs of probes/ that need the rings */
 	GHashTable *calls;	     /* l: key of calltext.h -> struct kernel_meaning */
 	struct rings *rings;	     /* l */
@@ -146,7 +147,9 @@ const struct kernel_meaning *kernel_probe_meaning(struct kernel *kernel, uint32_
 /* With the lock held: no record is left. */
 void kernel_retire_probes(struct kernel *kernel);
 void kernel_describe_probe(const struct kernel_meaning *meaning, const void *body, size_t bytes,
-	GString *args);
+	const struct value_names *names, GString *args);
+/* Whether a record of a program has addresses that are printed. */
+bool kernel_prints_addresses(const struct kernel_meaning *meaning, const struct kernel_record *record);
 
 /* kernel_machine.c: with `changing` held */
 int kernel_prepare(struct kernel *kernel, struct err *err);

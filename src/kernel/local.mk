@@ -48,6 +48,8 @@ libkernel_a_SOURCES = \
 	%D%/kernel_meanings.c \
 	%D%/kernel_pids.c \
 	%D%/kernel_points.c \
+	%D%/kernel_names.c \
+	%D%/kernel_names.h \
 	%D%/kernel_probes.c \
 	%D%/kernel_set.c \
 	%D%/kernel_state.h \

@@ -20,6 +20,8 @@ libprobes_a_SOURCES = \
 	%D%/output.c \
 	%D%/output.h \
 	%D%/probe.c \
+	%D%/probe_act.c \
+	%D%/probe_state.h \
 	%D%/probe.h \
 	%D%/probes.c \
 	%D%/probes_measure.c %D%/probes_print.c %D%/probes_state.h \

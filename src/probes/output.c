@@ -94,6 +94,13 @@ void output_add_part(struct output *output, const struct ast_type *type, uint32_
 	output->parts[output->count++] = (struct output_part){ .type = copy_type(type),
 		.offset = output->bytes, .frames = frames };
 	output->bytes += bytes;
+	output->has_addresses |= value_has_addresses(type);
+}
+
+bool outputs_have_addresses(const struct outputs *outputs, uint32_t index)
+{
+	return index < outputs->items->len &&
+		((const struct output *)g_ptr_array_index(outputs->items, index))->has_addresses;
 }
 
 /* ---- text -------------------------------------------------------------------------------------- */

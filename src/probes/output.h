@@ -9,6 +9,7 @@
 #define KPROFS_PROBES_OUTPUT_H
 
 #include <glib.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/record.h"
@@ -32,6 +33,7 @@ struct output {
 	struct output_part *parts;
 	uint32_t count;
 	uint32_t bytes; /* of all parts */
+	bool has_addresses; /* a part is printed with names of addresses */
 	/* print(), clear(), zero(): the map, or NULL: print(value) */
 	char *map;
 	uint64_t top, divisor; /* 0: none */
@@ -52,6 +54,9 @@ void outputs_put(struct outputs *outputs);
 struct output *outputs_add(struct outputs *outputs, enum function_id id);
 /* A part behind those that are there: its types are copied. */
 void output_add_part(struct output *output, const struct ast_type *type, uint32_t bytes, uint32_t frames);
+
+/* Whether a call prints addresses, for which there may be names. */
+bool outputs_have_addresses(const struct outputs *outputs, uint32_t index);
 
 /* The line of JSON of a text that a call has made: {"type": TYPE, "data": TEXT}, with a newline. */
 void output_json(const struct output *output, const char *text, size_t bytes, GString *out);

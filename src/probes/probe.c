@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One program of probes/. */
-#include "probes/probe.h"
+#include "probes/probe_state.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -20,39 +20,8 @@
 #define TRAMPOLINES_QUICK 16u
 /* Sentences of a program for kperr about how it was attached: kperr has 64 lines. */
 #define NOTES_MAX 16u
-/* Of a file that cat() prints: what fits into a message of the trace. */
-#define CAT_BYTES_MAX 65000u
-/* A map that print() prints as JSON goes on in another line after so many bytes, which a message can hold. */
-#define JSON_LINE_BYTES 32768u
-
-/* i: invariant; l: under the lock; t: of the one thread that changes it */
-struct probe {
-	const struct probe_hooks *hooks;   /* i */
-	const struct emit_machine *machine; /* i */
-	char *name, *label, *text;	   /* i */
-	struct ast *ast;		   /* i */
-	struct store *store;		   /* i: what it holds changes by itself */
-	int actions;			   /* i */
-	_Atomic uint32_t *serials;	   /* i */
-	struct file_links *links;	   /* i: NULL without any */
-	uint32_t serial;		   /* t */
-	struct outputs *outputs;	   /* l, written by t: of the last time that it was attached */
-	bool begun;			   /* t: BEGIN was run */
-	pthread_mutex_t lock;		   /* a leaf */
-	struct attached *attached;	   /* l: by unit; NULL while it is off */
-	struct attached_counts former;	   /* l: of programs that were detached */
-	uint32_t places;		   /* t: that it attaches to, or did last */
-	uint32_t places_most;		   /* i */
-	uint32_t pid;			   /* i */
-	bool as_json;			   /* i */
-};
 
 /* ---- names ------------------------------------------------------------------------------------- */
-
-struct naming {
-	const struct probe *probe;
-	const struct value_names *addresses; /* of the kernel and processes */
-};
 
 static uint32_t find_stack(void *arg, uint64_t hash, uint64_t *frames, uint32_t most)
 {
@@ -73,8 +42,7 @@ static bool name_user(void *arg, uint32_t pid, uint64_t address, bool is_frame, 
 	return names->user && names->user(names->arg, pid, address, is_frame, out);
 }
 
-/* Completes the names of addresses by those that the program has. */
-static struct value_names names_of(const struct naming *naming, const struct outputs *outputs)
+struct value_names probe_names_of(const struct naming *naming, const struct outputs *outputs)
 {
 	return (struct value_names){ .arg = (void *)naming, .kernel = name_kernel, .user = name_user,
 		.stack = find_stack, .targets = outputs ? outputs->targets : NULL };
@@ -283,6 +251,8 @@ void probe_destroy(struct probe *probe)
 	if (probe->attached)
 		detach(probe);
 	end_outputs(probe);
+	if (probe->found)
+		probe->hooks->names->destroy(probe->found);
 	store_destroy(probe->store);
 	ast_destroy(probe->ast);
 	pthread_mutex_destroy(&probe->lock);
@@ -416,100 +386,6 @@ uint32_t probe_places(const struct probe *probe)
 	return probe->places;
 }
 
-/* ---- actions ----------------------------------------------------------------------------------- */
-
-static const struct ast_map *find_map(const struct probe *probe, const char *name)
-{
-	for (const struct ast_map *map = probe->ast->maps; map; map = map->next)
-		if (name && strcmp(map->name, name) == 0)
-			return map;
-	return NULL;
-}
-
-static void clear_map(struct probe *probe, const struct ast_map *map)
-{
-	store_clear(probe->store, map);
-	store_sweep(probe->store);
-}
-
-static void print_map(struct probe *probe, const struct ast_map *map, const struct output *output,
-	const struct value_names *names, GString *text)
-{
-	const struct answer_limits limits = { .top = output->top, .divisor = output->divisor,
-		.line_bytes = JSON_LINE_BYTES };
-
-	if (probe->as_json)
-		answer_json_map(probe->store, map, &limits, names, text);
-	else
-		answer_print_map(probe->store, map, &limits, names, text);
-}
-
-/* Text that no call has made; `text` is empty before. */
-static void take_text(const struct probe *probe, const struct output *output, const char *made, GString *text)
-{
-	if (probe->as_json)
-		output_json(output, made, strlen(made), text);
-	else
-		g_string_append(text, made);
-}
-
-/* cat(path) */
-static void read_file(const struct probe *probe, const char *path, GString *text)
-{
-	int fd = probe->hooks->open_file ? probe->hooks->open_file(probe->hooks->arg, path, CAT_BYTES_MAX) :
-		-EOPNOTSUPP;
-	ssize_t got;
-
-	if (fd < 0) {
-		g_string_append_printf(text, "'%s' can't be read: %s\n", path, g_strerror(-fd));
-		return;
-	}
-	g_string_set_size(text, CAT_BYTES_MAX);
-	got = read(fd, text->str, CAT_BYTES_MAX);
-	g_string_truncate(text, got > 0 ? (gsize)got : 0);
-	close(fd);
-}
-
-void probe_act(struct probe *probe, uint32_t index, uint64_t time_ns)
-{
-	const struct value_names none = { 0 };
-	const struct naming naming = { .probe = probe, .addresses = &none };
-	const struct value_names names = names_of(&naming, probe->outputs);
-	g_autoptr(GString) text = g_string_new(NULL), file = g_string_new(NULL);
-	const struct output *output;
-	const struct ast_map *map;
-
-	if (!probe->outputs || index >= probe->outputs->items->len)
-		return;
-	output = g_ptr_array_index(probe->outputs->items, index);
-	map = find_map(probe, output->map);
-	if (output->id == FUNCTION_EXIT) {
-		probe_off(probe);
-		return;
-	}
-	if (output->id == FUNCTION_SNAPSHOT) {
-		if (probe->hooks->snapshot)
-			probe->hooks->snapshot(probe->hooks->arg, probe->label, output->format);
-		return;
-	}
-	if (map && output->id == FUNCTION_CLEAR)
-		clear_map(probe, map);
-	else if (map && output->id == FUNCTION_ZERO)
-		store_zero(probe->store, map);
-	else if (output->id == FUNCTION_MARK)
-		take_text(probe, output, output->format, text);
-	else if (output->id == FUNCTION_CAT)
-		read_file(probe, output->format, file);
-	else if (map)
-		print_map(probe, map, output, &names, text);
-	else
-		output_print(probe->outputs, index, "", 0, &names, text);
-	if (file->len)
-		take_text(probe, output, file->str, text);
-	if (text->len)
-		probe->hooks->message(probe->hooks->arg, probe->label, time_ns, text->str, text->len);
-}
-
 /* ---- answers ----------------------------------------------------------------------------------- */
 
 void probe_count(struct probe *probe, struct probe_counts *counts)
@@ -562,7 +438,7 @@ void probe_add_metrics(struct probe *probe, const struct value_names *addresses,
 {
 	const struct naming naming = { .probe = probe, .addresses = addresses };
 	struct outputs *outputs = take_outputs(probe);
-	const struct value_names names = names_of(&naming, outputs);
+	const struct value_names names = probe_names_of(&naming, outputs);
 
 	for (const struct ast_map *map = probe->ast->maps; map; map = map->next)
 		map_metrics_add(metrics, probe->name, probe->store, map, &names);
@@ -622,7 +498,7 @@ void probe_print(struct probe *probe, const struct value_names *addresses, const
 {
 	const struct naming naming = { .probe = probe, .addresses = addresses };
 	struct outputs *outputs = take_outputs(probe);
-	const struct value_names names = names_of(&naming, outputs);
+	const struct value_names names = probe_names_of(&naming, outputs);
 
 	if (probe->as_json)
 		print_json(probe, &names, pieces, out);

@@ -49,6 +49,8 @@ struct probe_hooks {
 	 * files are not read here.
 	 */
 	int (*open_file)(void *arg, const char *path, size_t bytes);
+	/* names of addresses that print() of a map prints; NULL: they are numbers */
+	const struct value_names_ops *names;
 	/* a sentence for kperr and the log, about a program that goes on */
 	void (*note)(void *arg, const char *name, const char *text);
 };

@@ -49,6 +49,15 @@ static void print_address(uint64_t address, bool is_user, uint32_t pid, bool is_
 		g_string_append_printf(out, "0x%" PRIx64, address);
 }
 
+bool value_has_addresses(const struct ast_type *type)
+{
+	for (uint32_t i = 0; type->kind == AST_TUPLE && i < type->count; i++)
+		if (value_has_addresses(&type->parts[i]))
+			return true;
+	return type->kind == AST_KSYM || type->kind == AST_USYM || type->kind == AST_KSTACK ||
+		type->kind == AST_USTACK;
+}
+
 void value_print_frames(const uint64_t *frames, uint32_t count, bool is_user, uint32_t pid,
 	const struct value_names *names, GString *out)
 {

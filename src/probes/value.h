@@ -4,6 +4,7 @@
 #define KPROFS_PROBES_VALUE_H
 
 #include <glib.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "probes/ast.h"
@@ -22,6 +23,23 @@ struct value_names {
 	char *const *targets; /* by number, NULL-terminated */
 };
 
+/* How the server finds names of addresses, for an object of one thread at a time. */
+struct value_names_ops {
+	void *(*create)(void);
+	void (*destroy)(void *found);
+	/* Before further addresses: what was found long ago may be forgotten. */
+	void (*begin)(void *found);
+	/* For printing. Addresses that are not known are remembered. */
+	struct value_names (*values)(void *found);
+	/*
+	 * Finds the names of those that were remembered since the last call; what has no name is a number.
+	 * Blocks for some 100 ms, a second at most, or until cancel_fd is readable (-1: never).
+	 */
+	void (*resolve)(void *found, int cancel_fd);
+};
+
+/* Whether a value is printed with names of addresses. */
+bool value_has_addresses(const struct ast_type *type);
 /* The bytes at `data` are layout_bytes() of the type. */
 void value_print(const struct ast_type *type, const void *data, const struct value_names *names,
 	GString *out);

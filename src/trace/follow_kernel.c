@@ -23,6 +23,7 @@ struct follow_kernel {
 	struct kernel *kernel;
 	struct rings *rings; /* NULL until there are some; then held */
 	struct follow_cpu *cpus;
+	struct kernel_names *names; /* those that were found stay for the next gatherings */
 };
 
 static void find_rings(struct follow_kernel *follow)
@@ -39,6 +40,7 @@ struct follow_kernel *follow_kernel_create(struct kernel *kernel)
 	struct follow_kernel *follow = g_new0(struct follow_kernel, 1);
 
 	follow->kernel = kernel;
+	follow->names = kernel_names_create(kernel);
 	find_rings(follow);
 	for (uint32_t i = 0; follow->rings && i < rings_cpus(follow->rings); i++) {
 		struct follow_cpu *cpu = &follow->cpus[i];
@@ -56,6 +58,7 @@ void follow_kernel_destroy(struct follow_kernel *follow)
 		return;
 	if (follow->rings)
 		kernel_put_rings(follow->kernel, follow->rings);
+	kernel_names_destroy(follow->names);
 	g_free(follow->cpus);
 	g_free(follow);
 }
@@ -103,5 +106,8 @@ uint64_t follow_kernel_gather(struct follow_kernel *follow, struct snapshot *sna
 			cpu->lost = missing;
 		}
 	}
+	kernel_names_find(follow->names, (const struct rings_copy *)(void *)snapshot->kernel->data,
+		snapshot->kernel->len, -1);
+	snapshot->names = follow->names;
 	return lost;
 }

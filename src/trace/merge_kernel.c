@@ -93,11 +93,12 @@ void merge_kernel_show(const struct snapshot *snapshot, const struct merge_kerne
 	const struct kernel_record *record = stream->record;
 	const struct producer_event *meaning = find_event(snapshot, stream->meaning);
 	struct trace_text_event *event = &item->event;
+	const struct value_names names = kernel_names_values(snapshot->names);
 	uint32_t flags;
 
 	copy_name(record, name);
 	g_string_truncate(args, 0);
-	flags = kernel_describe(stream->meaning, record, args);
+	flags = kernel_describe(stream->meaning, record, &names, args);
 	item->message = NULL;
 	item->message_bytes = 0;
 	item->program = (struct merge_program){ .serial = make_serial(record->tgid, name),

@@ -231,6 +231,7 @@ int reading_create(struct readings *readings, uid_t reader, const struct trace_r
 
 	if (ret)
 		return ret;
+	snapshot_find_names(snapshot, cancel);
 	r = g_new0(struct reading, 1);
 	r->readings = readings;
 	r->snapshot = snapshot;

@@ -54,12 +54,24 @@ void snapshot_destroy(struct snapshot *snapshot)
 	g_string_free(snapshot->text, TRUE);
 	g_array_unref(snapshot->kernel);
 	g_hash_table_unref(snapshot->kernel_events);
+	if (snapshot->has_names)
+		kernel_names_destroy(snapshot->names);
 	if (snapshot->source)
 		kernel_end_reading(snapshot->source);
 	g_hash_table_unref(snapshot->unknown);
 	clock_map_copy_free(snapshot->clock);
 	g_ptr_array_unref(snapshot->producers);
 	g_free(snapshot);
+}
+
+void snapshot_find_names(struct snapshot *snapshot, const struct cancel *cancel)
+{
+	if (!snapshot->kernel->len)
+		return;
+	snapshot->names = kernel_names_create(snapshot->source);
+	snapshot->has_names = true;
+	kernel_names_find(snapshot->names, (const struct rings_copy *)(void *)snapshot->kernel->data,
+		snapshot->kernel->len, cancel ? cancel->cancel_fd : -1);
 }
 
 int snapshot_reserve(struct snapshot *snapshot, uint64_t bytes)

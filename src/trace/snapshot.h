@@ -23,6 +23,7 @@
 #include "base/cancel.h"
 #include "base/growing.h"
 #include "kernel/kernel.h"
+#include "kernel/kernel_names.h"
 #include "ring/read.h"
 #include "producers/producers.h"
 #include "trace/clock_map.h"
@@ -59,6 +60,8 @@ struct snapshot {
 	struct growing *messages; /* of struct snapshot_message */
 	struct kernel *source;	/* of the kernel's events; NULL if there is none */
 	GArray *kernel;	      /* of struct rings_copy: what the CPUs' rings held */
+	struct kernel_names *names; /* of addresses in these records; NULL if none were looked for, */
+	bool has_names;	      /* and whether they are the snapshot's */
 	GHashTable *kernel_events; /* kernel_meaning -> producer_event, of those that were shown */
 	GHashTable *unknown; /* of int64: serial << 16 | id without a meaning at the first look */
 	struct clock_map_copy *clock;
@@ -102,6 +105,11 @@ int snapshot_copy_ring(struct snapshot *snapshot, struct rings *rings, uint32_t 
  * are so far; what finds no memory is left out. Changes the array.
  */
 void snapshot_add_begun(struct snapshot *snapshot, GArray *threads);
+/*
+ * Finds names for addresses that programs of probes/ print. Without it they are numbers. It may block for a
+ * second: not in a worker.
+ */
+void snapshot_find_names(struct snapshot *snapshot, const struct cancel *cancel);
 /* Frees the chunks from `first` to before `end`; their events count as left out. */
 void snapshot_leave_out(struct snapshot *snapshot, guint first, guint end);
 

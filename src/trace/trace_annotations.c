@@ -95,6 +95,7 @@ int trace_annotations_create(struct readings *readings, uid_t reader, uint64_t m
 
 	if (ret)
 		return ret;
+	snapshot_find_names(snapshot, cancel);
 	m = g_new0(struct trace_annotations, 1);
 	m->snapshot = snapshot;
 	m->missing.left_out = snapshot->left_out;

@@ -126,6 +126,12 @@ same "the setting of the machine is as it was" "$stats_enabled" "$(cat /proc/sys
 rm "$MNT"/probes/{count,half,sum}
 wait_for none_measures
 
+# names of addresses that are printed, and of a map's keys
+put probes/names 'BEGIN { printf("is %s\n", ksym(kaddr("vfs_read"))); @[ksym(kaddr("vfs_write")), 5] = count(); print(@); }'
+wait_for grep -q 'probe:names: is vfs_read$' "$MNT/kptrace"
+wait_for grep -q 'probe:names: @\[vfs_write, 5\]: 1$' "$MNT/kptrace"
+rm "$MNT/probes/names"
+
 # what it prints is in the trace, as its event
 callers 3
 set -- $CALLERS
