@@ -65,6 +65,15 @@ static void store_stack(struct gen *gen, const struct ast_expr *expr, uint32_t f
 	gen_frames(gen, expr->builtin->id == BUILTIN_USTACK, frames, stack);
 }
 
+/* arg0 and so on of a function, and what one of a program has returned. */
+static bool is_register(const struct gen *gen, const struct ast_expr *arg)
+{
+	if (arg->kind != AST_BUILTIN || gen_is_call(gen) || gen->source->context == GEN_RECORD)
+		return false;
+	return arg->builtin->id == BUILTIN_ARG ||
+		(arg->builtin->id == BUILTIN_RETVAL && gen->unit->kind == PROBE_URETPROBE);
+}
+
 /* Computes the arguments, which become the parts of the output; *bytes is the size of all. */
 static struct gen_place store_arguments(struct gen *gen, const struct ast_expr *call,
 	const struct ast_expr *first, struct output *output)
@@ -74,12 +83,14 @@ static struct gen_place store_arguments(struct gen *gen, const struct ast_expr *
 
 	for (const struct ast_expr *arg = first; arg; arg = arg->next) {
 		struct ast_type type = arg->type;
+		struct output_part *part;
 
 		if (type.kind == AST_STRING && layout_bytes(&type) > limit)
 			type.bytes = limit;
 		if (arg->kind == AST_BUILTIN && type.kind == AST_INTEGER)
-			type.bytes = arg->builtin->type.bytes;
-		output_add_part(output, &type, part_bytes(&type, frames_of(arg)), frames_of(arg));
+			type.bytes = MIN(type.bytes, arg->builtin->type.bytes);
+		part = output_add_part(output, &type, part_bytes(&type, frames_of(arg)), frames_of(arg));
+		part->is_register = is_register(gen, arg);
 	}
 	if (output->bytes > OUTPUT_BYTES_MAX || limit < STRING_BYTES_MIN)
 		gen_refuse(gen, call->place, E2BIG, "the arguments of %s() have more than %u bytes",

@@ -88,13 +88,15 @@ struct output *outputs_add(struct outputs *outputs, enum function_id id)
 	return output;
 }
 
-void output_add_part(struct output *output, const struct ast_type *type, uint32_t bytes, uint32_t frames)
+struct output_part *output_add_part(struct output *output, const struct ast_type *type, uint32_t bytes,
+	uint32_t frames)
 {
 	output->parts = g_renew(struct output_part, output->parts, output->count + 1);
 	output->parts[output->count++] = (struct output_part){ .type = copy_type(type),
 		.offset = output->bytes, .frames = frames };
 	output->bytes += bytes;
 	output->has_addresses |= value_has_addresses(type);
+	return &output->parts[output->count - 1];
 }
 
 bool outputs_have_addresses(const struct outputs *outputs, uint32_t index)
@@ -154,7 +156,10 @@ static char read_conversion(const char **format, char spec[CONVERSION_MAX], bool
 /* Numbers of at most 32 bits are an int as for printf(3): an unsigned one can be negative, and so on. */
 static uint64_t as_int(const struct output_part *part, char letter, uint64_t number)
 {
-	if (part->type.kind != AST_INTEGER || part->type.bytes > sizeof(int32_t))
+	const bool is_int = part->type.bytes <= sizeof(int32_t) ||
+		(part->is_register && number <= UINT32_MAX);
+
+	if (part->type.kind != AST_INTEGER || !is_int)
 		return number;
 	return letter == 'd' || letter == 'i' ? (uint64_t)(int32_t)number : (uint32_t)number;
 }

@@ -25,6 +25,7 @@ struct output_part {
 	struct ast_type type;
 	uint32_t offset;
 	uint32_t frames; /* not 0: a count and at most so many frames */
+	bool is_register; /* of a function whose types are not known: an int has 32 bits of 0 above it */
 };
 
 struct output {
@@ -52,8 +53,9 @@ struct outputs *outputs_get(struct outputs *outputs);
 void outputs_put(struct outputs *outputs);
 /* A new row, which is the table's. */
 struct output *outputs_add(struct outputs *outputs, enum function_id id);
-/* A part behind those that are there: its types are copied. */
-void output_add_part(struct output *output, const struct ast_type *type, uint32_t bytes, uint32_t frames);
+/* A part behind those that are there: its types are copied. It may be changed before the next one. */
+struct output_part *output_add_part(struct output *output, const struct ast_type *type, uint32_t bytes,
+	uint32_t frames);
 
 /* Whether a call prints addresses, for which there may be names. */
 bool outputs_have_addresses(const struct outputs *outputs, uint32_t index);

@@ -71,6 +71,18 @@ need_probe() {
 	fi
 }
 
+# run_bpftrace ARGUMENT...: instead of this shell; to be started in the background. It looks for tracefs below
+# debugfs only: where that is not mounted, it is in a mount namespace of its own.
+run_bpftrace() {
+	[ ! -d /sys/kernel/debug/tracing/events ] || exec bpftrace "$@"
+	# shellcheck disable=SC2016 # for the other shell
+	exec unshare -m bash -c 'mount -t debugfs debugfs /sys/kernel/debug && [ -d /sys/kernel/debug/tracing/events ] || {
+			echo "debugfs and tracefs can not be mounted"
+			exit 1
+		} >&2
+		exec bpftrace "$@"' bpftrace "$@"
+}
+
 is_mounted() {
 	grep -q " ${1:-$MNT} fuse\." /proc/mounts
 }

@@ -210,6 +210,7 @@ EXTRA_DIST += %D%/probes_event.sh
 # the tools of bpftrace, beside it
 check_PROGRAMS += tests/fs/probes_tools
 tests_fs_probes_tools_SOURCES = %D%/probes_tools.c
+tests_fs_probes_tools_LDADD = -lpthread
 TESTS += %D%/probes_tools.sh
 EXTRA_DIST += %D%/probes_tools.sh
 check_PROGRAMS += tests/fs/probes_preempted

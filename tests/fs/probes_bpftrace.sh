@@ -51,7 +51,7 @@ END
 cp "$WORK/both.bt" "$MNT/probes/both" || { tail -n 1 "$MNT/kperr"; exit 1; }
 # BEGIN runs before the others are attached: a timer that ticks again does not
 { cat "$WORK/both.bt"; echo 'interval:ms:20 /@ticks < 3/ { @ticks++; printf("ready\n"); }'; } >"$WORK/theirs.bt"
-bpftrace -q "$WORK/theirs.bt" >"$WORK/theirs" 2>"$WORK/theirs.log" 5>&- &
+run_bpftrace -q "$WORK/theirs.bt" >"$WORK/theirs" 2>"$WORK/theirs.log" 5>&- &
 tracer=$!
 is_ready() {
 	[ "$(grep -c '^ready$' "$WORK/theirs")" = 3 ] || has_ended "$tracer"

@@ -2,12 +2,17 @@
 /*
  * probes_tools FOLDER: known work for the tools of bpftrace, each kind of call a known number of times.
  * FOLDER is on a disk: some of the writes go there directly.
+ * probes_tools library: calls of functions of the C library. It ends with its input, so that the names of its
+ * functions can be found.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/fsuid.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -108,10 +113,60 @@ static void start_others(void)
 	}
 }
 
+/* Numbers, which no other host is asked for. */
+static void find_hosts(void)
+{
+	const struct addrinfo hints = { .ai_flags = AI_NUMERICHOST };
+	struct addrinfo *found;
+
+	for (int i = 0; i < TIMES; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "127.42.42.%d", i);
+		if (!getaddrinfo(name, NULL, &hints, &found))
+			freeaddrinfo(found);
+		(void)gethostbyname(name);
+		(void)gethostbyname2(name, AF_INET);
+	}
+}
+
+void *kp_thread(void *arg);
+
+/* Not static: its name is in the table of symbols. */
+void *kp_thread(void *arg)
+{
+	return arg;
+}
+
+static void start_threads(void)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < TIMES; i++)
+		if (!pthread_create(&thread, NULL, kp_thread, NULL))
+			pthread_join(thread, NULL);
+}
+
+static int use_library(void)
+{
+	char byte;
+
+	find_hosts();
+	start_threads();
+	printf("done\n");
+	fflush(stdout);
+	while (read(STDIN_FILENO, &byte, 1) > 0)
+		;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	int folder = argc == 2 ? open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	int folder;
 
+	if (argc == 2 && !strcmp(argv[1], "library"))
+		return use_library();
+	folder = argc == 2 ? open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (folder < 0)
 		return 1;
 	open_and_stat();

@@ -3,15 +3,22 @@
 # probes_tools: the tools that the package bpftrace installs, those of them that bpftrace can run on this machine, in
 # bpftrace and in probes/ at the same time on known work: what they print of it, their counts and rows of histograms
 # are equal.
+#
+# of programs and libraries   what works here (Debian 12)
+#   bashreadline, gethostlatency
+#   ssllatency, sslsnoop      with the functions of libssl; those of libcrypto that are not exported are left out by
+#                             both, since Debian's has no symbols of them
+#   threadsnoop               in probes/ alone: it names pthread_create in libpthread, which glibc 2.34 has made a
+#                             part of libc; bpftrace attaches to a file in which nothing calls it
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 
 TOOLS=${TOOLS:-/usr/sbin}
 DISK=$PWD/probes_tools.$$
-# Not those with uprobes: while bpftrace attaches these, the kernel waits for each process that maps the library, and
-# the machine for the kernel (src/sys/held.h), which bpftrace does not look for before.
 NAMES=${NAMES:-"bitesize cpuwalk execsnoop killsnoop naptime opensnoop pidpersec setuids statsnoop syncsnoop syscount
 	writeback"}
+# of programs and libraries
+FILES=${FILES-"bashreadline gethostlatency ssllatency sslsnoop threadsnoop"}
 
 if ! command -v bpftrace >"$WORK/which" || ! [ -e "$TOOLS/opensnoop.bt" ] || [ "$(id -u)" != 0 ]; then
 	echo "needs root, bpftrace and its tools"
@@ -20,6 +27,19 @@ fi
 serve -o trace_size=16384
 need_probe first 'syscall:getppid:entry { @ = count(); }'
 rm "$MNT/probes/first"
+# While bpftrace attaches uprobes, the kernel waits for each process that maps the library and is held, and the machine
+# for the kernel (src/sys/held.h): bpftrace does not look for such a process before, a program of probes/ does.
+if put probes/first "uprobe:$BASH:readline { @ = count(); }"; then
+	rm "$MNT/probes/first"
+	if ! command -v openssl >"$WORK/which"; then
+		echo "not tried: those of openssl, which is not installed"
+		FILES=${FILES/ssllatency/}
+		FILES=${FILES/sslsnoop/}
+	fi
+	NAMES="$NAMES $FILES"
+else
+	echo "not tried: $FILES: $(tail -n 1 "$MNT/kperr")"
+fi
 cat "$MNT/kptrace_pipe" >"$WORK/printed" &
 mkdir "$DISK" "$WORK/theirs" "$WORK/ours"
 finish() {
@@ -29,6 +49,11 @@ finish() {
 	clean_up
 }
 trap finish EXIT
+
+if [[ $NAMES == *ssl* ]]; then
+	openssl req -x509 -newkey rsa:2048 -nodes -keyout "$WORK/key" -out "$WORK/certificate" -days 2 -subj /CN=kprofs \
+		2>"$WORK/tls.log" || fail "no certificate: $(cat "$WORK/tls.log")"
+fi
 
 # ---- both run
 
@@ -41,7 +66,7 @@ done
 END
 tracers=() run=() refused=()
 for name in $NAMES; do
-	bpftrace -c "/bin/bash $WORK/gate $WORK/theirs/$name $WORK/go" "$TOOLS/$name.bt" >"$WORK/theirs/$name" \
+	run_bpftrace -c "/bin/bash $WORK/gate $WORK/theirs/$name $WORK/go" "$TOOLS/$name.bt" >"$WORK/theirs/$name" \
 		2>"$WORK/theirs/$name.log" &
 	tracers+=($!)
 done
@@ -64,6 +89,50 @@ echo "bpftrace does not run here: ${refused[*]:-none}"
 
 timeout 60 "$PWD/tests/fs/probes_tools" "$DISK" || fail "the work failed"
 
+# runs NAME: in bpftrace and here
+runs() {
+	[[ " ${run[*]} " == *" $1 "* ]]
+}
+
+# lines that a person types
+if runs bashreadline; then
+	timeout 60 python3 -c 'import os, pty
+pid, terminal = pty.fork()
+if not pid:
+    os.execv("/bin/bash", ["bash", "--norc", "--noprofile", "-i"])
+os.write(terminal, b"".join(b"true kp_line_%d\n" % i for i in range(20)) + b"exit\n")
+try:
+    while os.read(terminal, 4096):
+        pass
+except OSError:
+    pass
+os.waitpid(pid, 0)' || fail "the shell failed"
+fi
+
+# it lives until what it has called is printed, with names of its functions
+if runs gethostlatency || runs threadsnoop; then
+	mkfifo "$WORK/library"
+	exec 7<>"$WORK/library"
+	"$PWD/tests/fs/probes_tools" library <"$WORK/library" >"$WORK/library.said" 7>&- &
+	wait_for test -s "$WORK/library.said"
+fi
+
+# a server of TLS and its clients: it lives until what it has called is printed, too
+has_port() {
+	grep -q '^ACCEPT ' "$WORK/tls.log"
+}
+if runs sslsnoop || runs ssllatency; then
+	mkfifo "$WORK/tls"
+	exec 8<>"$WORK/tls"
+	openssl s_server -accept 127.0.0.1:0 -key "$WORK/key" -cert "$WORK/certificate" <"$WORK/tls" >"$WORK/tls.log" 2>&1 \
+		7>&- 8>&- &
+	wait_for has_port
+	for _ in 1 2 3; do
+		echo Q | timeout 60 openssl s_client -connect "$(sed -n 's/^ACCEPT //p' "$WORK/tls.log" | head -n 1)" \
+			>"$WORK/client.log" 2>&1 7>&- 8>&- || fail "the client: $(cat "$WORK/client.log")"
+	done
+fi
+
 # The first line of a message has the program's name, each one the time.
 printed_by() {
 	awk -v label="probe:$1: " '{ sub(/^.*\]:cpu[0-9]+: /, ""); at = index($0, "probe:") }
@@ -75,7 +144,7 @@ printed_by() {
 has_prints() {
 	[ "$(printed_by pidpersec | grep -c 'PIDs/sec')" -ge "$1" ]
 }
-if [[ " ${run[*]} " == *" pidpersec "* ]]; then
+if runs pidpersec; then
 	# a whole second passes between two: bpftrace's prints once as well
 	wait_for has_prints $(($(printed_by pidpersec | grep -c 'PIDs/sec') + 2))
 fi
@@ -94,6 +163,8 @@ WAIT=60 wait_for grep -q kp_end "$WORK/printed"
 for name in "${run[@]}"; do
 	{ printed_by "$name"; grep -v '^#' "$WORK/ours/$name.maps"; } >"$WORK/ours/$name"
 done
+# the programs that have waited for this end
+exec 7>&- 8>&-
 serve_end
 
 # ---- what they print of the work
@@ -114,6 +185,19 @@ rows_of() {
 	awk -v map="$2" '$1 == map { on = 1; next } on && !/^[[(]/ { on = 0 } on { print $1, $2, $3 }' "$1" | tr -d '|@'
 }
 
+# functions: the last three digits of their addresses, which are those in each process, and their names
+functions_of_tls() {
+	ldd "$(command -v openssl)" | awk '$1 ~ /^lib(ssl|crypto)\./ { print $3 }' | xargs nm -D --defined-only |
+		awk '$3 ~ /^(SSL_(read|write|do_handshake)|RSA_(sign|verify))@/ {
+			sub(/@.*/, "", $3); print substr($1, length($1) - 2), $3 }'
+}
+# both print addresses if they have not found the name before the process has ended
+name_functions() {
+	awk 'NR == FNR { names[$1] = $2; next }
+		$NF ~ /^0x/ { digits = substr($NF, length($NF) - 2); if (digits in names) $NF = names[digits] } { print }' \
+		<(functions_of_tls) -
+}
+
 # about FILE NAME: what is compared
 about() {
 	case $2 in
@@ -122,15 +206,30 @@ about() {
 	execsnoop) sed -n 's/^.*\(true kp_exec_.*\)/\1/p' "$1" | words ;;
 	pidpersec) awk '/PIDs\/sec/ { for (i = 1; i < NF; i++) if ($i == "@:") n += $(i + 1) } /^@: / { n += $2 }
 		END { print (n >= 40 ? "at least those of the work" : n) }' "$1" ;;
+	bashreadline) sed -n 's/^.*\(true kp_line_[0-9]*\)$/\1/p' "$1" ;;
+	# not the time that it took
+	gethostlatency) grep ' 127\.42\.42\.' "$1" | sed -E 's/^[0-9:]{8} *//' | awk '{ print $1, $2, $4 }' ;;
+	sslsnoop) awk '$3 == "openssl" { print $2, $5, $6 }' "$1" | name_functions ;;
+	ssllatency) sed -n 's/^@\(statF*\)\[\(.*\)\]: count \([0-9]*\),.*/\1 \3 \2/p' "$1" | name_functions |
+		awk '{ n[$1 " " $3] += $2 } END { for (key in n) print key, n[key] }' | sort ;;
+	threadsnoop) awk '$3 == "probes_tools" { print $3, $4 }' "$1" ;;
 	syscount) grep -E '^@process\[probes_tools\]|^@syscall\[(140|141)\]' "$1" ;;
 	writeback) grep -w sync "$1" | sed -E 's/^[0-9:]{8} *//' | awk '{ print $1, $2, $3 }' ;;
 	*) lines_of "$1" '{ print }' ;;
 	esac
 }
 
+if runs sslsnoop; then
+	same "functions of a process that goes on have names" 3 "$(grep -c ' 1 SSL_do_handshake$' "$WORK/ours/sslsnoop")"
+fi
 for name in "${run[@]}"; do
 	about "$WORK/theirs/$name" "$name" >"$WORK/theirs/$name.about"
 	about "$WORK/ours/$name" "$name" >"$WORK/ours/$name.about"
+	# in bpftrace it attaches to nothing that is called, or is refused, see above
+	if [ "$name" = threadsnoop ] && ! [ -s "$WORK/theirs/$name.about" ]; then
+		same "threadsnoop: the threads of the work" 20 "$(grep -cx 'probes_tools kp_thread' "$WORK/ours/$name.about")"
+		continue
+	fi
 	if ! [ -s "$WORK/theirs/$name.about" ]; then
 		fail "$name: bpftrace shows nothing of the work"
 	elif [ "$name" = writeback ]; then
