@@ -260,6 +260,7 @@ static int attach_calls(struct attaching *attaching, bool enters, uint32_t count
 	bool is_entry;
 	int ret = 0;
 
+	source.is_alone = count == attaching->unit->target_count;
 	if (count == 1)
 		source.call = call_of(attaching, attaching->target, &is_entry);
 	else

@@ -137,9 +137,14 @@ static int take_address(struct check *check, struct ast_expr *call, struct ast_e
 
 static int take_map(struct check *check, struct ast_expr *call, struct ast_expr *arg)
 {
+	int ret;
+
 	if (arg->kind != AST_MAP || arg->count)
 		return check_fail(check, arg->place, "%s takes a map without keys", call->function->usage);
-	return check_whole_map(check, arg);
+	ret = check_whole_map(check, arg);
+	if (!ret && call->function->id == FUNCTION_ZERO)
+		arg->map->is_shared = true;
+	return ret;
 }
 
 static int take_entry(struct check *check, struct ast_expr *call, struct ast_expr *arg)

@@ -74,6 +74,8 @@ int check_map_keys(struct check *check, struct ast_expr *expr)
 	if (ret)
 		return ret;
 	map = expr->map;
+	map->is_shared |= map->user && map->user != check->unit;
+	map->user = check->unit;
 	for (struct ast_expr *key = expr->args; key; key = key->next) {
 		ret = check_value(check, key);
 		if (!ret)

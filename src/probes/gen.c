@@ -10,6 +10,9 @@
 /* Values up to this size are on the stack, until so much of it is in use. */
 #define STACK_VALUE_MAX 64u
 #define STACK_USED_MAX	352
+/* struct gen_counts has 1 << this bytes. */
+#define COUNTS_SHIFT 6
+_Static_assert(sizeof(struct gen_counts) == 1u << COUNTS_SHIFT, "the counts of a CPU");
 /* Processes below the server that are its own: a helper, its parser, and the child for a file. */
 #define OWN_GENERATIONS 3
 
@@ -87,6 +90,18 @@ void gen_copy(struct gen *gen, struct gen_place place, int src, int offset, uint
 	}
 }
 
+/* An atomic addition waits for all stores before it: as long as ten other instructions. */
+void gen_add(struct gen *gen, bool is_alone, int base, int offset)
+{
+	if (!is_alone) {
+		code_atomic(gen->code, BPF_DW, BPF_ADD, base, offset, BPF_REG_1);
+		return;
+	}
+	code_load(gen->code, BPF_DW, BPF_REG_5, base, offset);
+	code_alu(gen->code, BPF_ADD, BPF_REG_5, BPF_REG_1);
+	code_store(gen->code, BPF_DW, base, offset, BPF_REG_5);
+}
+
 void gen_count(struct gen *gen, uint32_t member)
 {
 	const uint32_t unit_bytes = gen->env->cpus * (uint32_t)sizeof(struct gen_counts);
@@ -94,12 +109,11 @@ void gen_count(struct gen *gen, uint32_t member)
 
 	code_call(code, BPF_FUNC_get_smp_processor_id);
 	code_alu_imm(code, BPF_AND, BPF_REG_0, (int32_t)gen->env->cpus - 1);
-	code_alu_imm(code, BPF_MUL, BPF_REG_0, (int32_t)sizeof(struct gen_counts));
-	code_map_value(code, BPF_REG_1, gen->env->counts, gen->unit->number * unit_bytes + member);
-	code_alu(code, BPF_ADD, BPF_REG_1, BPF_REG_0);
-	code_mov_imm(code, BPF_REG_2, 1);
-	/* a program that interrupts another one may count at the same place */
-	code_atomic(code, BPF_DW, BPF_ADD, BPF_REG_1, 0, BPF_REG_2);
+	code_alu_imm(code, BPF_LSH, BPF_REG_0, COUNTS_SHIFT);
+	code_map_value(code, BPF_REG_2, gen->env->counts, gen->unit->number * unit_bytes + member);
+	code_alu(code, BPF_ADD, BPF_REG_2, BPF_REG_0);
+	code_mov_imm(code, BPF_REG_1, 1);
+	gen_add(gen, gen->source->is_alone, BPF_REG_2, 0);
 }
 
 void gen_leave(struct gen *gen)

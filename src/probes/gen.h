@@ -107,6 +107,11 @@ struct gen_source {
 	int targets;	   /* or, of system calls, an array map: number of the call -> target + 1; else -1 */
 	int call;	   /* of system calls with one target: its number */
 	bool by_cookie;	   /* or the cookie of the link is the target */
+	/*
+	 * On a CPU no other run of a program of the unit comes between the instructions of one: system calls,
+	 * with all targets of the unit in this program. The kernel does not preempt it.
+	 */
+	bool is_alone;
 	const char *arguments; /* of a static probe (struct attach_place) */
 	uint64_t address;      /* of the place, as the file says; 0: not known */
 	const char *provider, *event; /* of an event of a program */

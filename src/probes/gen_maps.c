@@ -233,28 +233,39 @@ void gen_map_step(struct gen *gen, const struct ast_expr *step)
 
 /* ---- aggregations ------------------------------------------------------------------------------ */
 
-/* Adds the number in R0 to the sum of the histogram at R7. */
-static void add_to_sum(struct code *code, const struct layout_map *layout)
+/*
+ * Adds R1 to a word of the value at R7. Values of a map that others change too, or that the server sets to 0,
+ * take an atomic addition; so do those without keys, which clear() sets to 0.
+ */
+static void add(struct gen *gen, const struct ast_map *map, int offset)
 {
-	const int sum = (int)layout_sum_word(layout) * 8;
+	gen_add(gen, gen->source->is_alone && map->key_count && !map->is_shared, BPF_REG_7, offset);
+}
+
+/* Adds the number in R0 to the sum of the histogram at R7. */
+static void add_to_sum(struct gen *gen, const struct ast_map *map)
+{
+	const int sum = (int)layout_sum_word(layout_of(gen, map)) * 8;
+	struct code *code = gen->code;
 	int positive = code_label(code);
 
-	code_atomic(code, BPF_DW, BPF_ADD, BPF_REG_7, sum, BPF_REG_0);
+	code_mov(code, BPF_REG_1, BPF_REG_0);
+	add(gen, map, sum);
 	code_jump_if_imm(code, BPF_JSGE, BPF_REG_0, 0, positive);
 	code_store_imm(code, BPF_DW, BPF_REG_7, sum + 8, 1);
 	code_place(code, positive);
 }
 
 /* Adds 1 to the bucket in R0 of the value at R7. */
-static void add_to_bucket(struct gen *gen, const struct layout_map *layout, int without)
+static void add_to_bucket(struct gen *gen, const struct ast_map *map, int without)
 {
 	struct code *code = gen->code;
 
-	code_jump_if_imm(code, BPF_JGE, BPF_REG_0, (int32_t)layout->buckets, without);
+	code_jump_if_imm(code, BPF_JGE, BPF_REG_0, (int32_t)layout_of(gen, map)->buckets, without);
 	code_alu_imm(code, BPF_LSH, BPF_REG_0, 3);
 	code_alu(code, BPF_ADD, BPF_REG_7, BPF_REG_0);
 	code_mov_imm(code, BPF_REG_1, 1);
-	code_atomic(code, BPF_DW, BPF_ADD, BPF_REG_7, 0, BPF_REG_1);
+	add(gen, map, 0);
 }
 
 /* R0 = the bucket of R0, as layout_hist_bucket() has it. */
@@ -353,24 +364,23 @@ static void keep_extreme(struct gen *gen, const struct ast_map *map)
 
 static void aggregate(struct gen *gen, const struct ast_map *map, struct gen_place number, int without)
 {
-	const struct layout_map *layout = layout_of(gen, map);
 	struct code *code = gen->code;
 
 	switch (map->value_kind) {
 	case AST_COUNT:
 		code_mov_imm(code, BPF_REG_1, 1);
-		code_atomic(code, BPF_DW, BPF_ADD, BPF_REG_7, 0, BPF_REG_1);
+		add(gen, map, 0);
 		return;
 	case AST_SUM:
 	case AST_AVG:
 	case AST_STATISTICS:
 		gen_load(gen, BPF_REG_1, number, 0);
-		code_atomic(code, BPF_DW, BPF_ADD, BPF_REG_7, 0, BPF_REG_1);
+		add(gen, map, 0);
 		code_mov_imm(code, BPF_REG_1, 1);
 		if (map->value_kind == AST_SUM)
 			code_store(code, BPF_DW, BPF_REG_7, 8, BPF_REG_1);
 		else
-			code_atomic(code, BPF_DW, BPF_ADD, BPF_REG_7, 8, BPF_REG_1);
+			add(gen, map, 8);
 		return;
 	case AST_MIN:
 	case AST_MAX:
@@ -379,15 +389,15 @@ static void aggregate(struct gen *gen, const struct ast_map *map, struct gen_pla
 		return;
 	case AST_HIST:
 		gen_load(gen, BPF_REG_0, number, 0);
-		add_to_sum(code, layout);
+		add_to_sum(gen, map);
 		find_bucket(code, map->hist_bits);
-		add_to_bucket(gen, layout, without);
+		add_to_bucket(gen, map, without);
 		return;
 	case AST_LHIST:
 		gen_load(gen, BPF_REG_0, number, 0);
-		add_to_sum(code, layout);
-		find_linear(code, map, layout->buckets);
-		add_to_bucket(gen, layout, without);
+		add_to_sum(gen, map);
+		find_linear(code, map, layout_of(gen, map)->buckets);
+		add_to_bucket(gen, map, without);
 		return;
 	case AST_PLAIN:
 		return;

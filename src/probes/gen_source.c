@@ -347,7 +347,6 @@ void gen_builtin(struct gen *gen, const struct ast_expr *expr)
 /* Clears what is behind the first 0 of the 8 bytes in R1; without one on to the label. Little endian. */
 static void clear_behind_nul(struct code *code, int whole)
 {
-
 	/* the lowest bit of this is the uppermost one of the first byte that is 0 */
 	code_mov_imm64(code, BPF_REG_4, 0x0101010101010101ull);
 	code_mov(code, BPF_REG_3, BPF_REG_1);
@@ -355,14 +354,14 @@ static void clear_behind_nul(struct code *code, int whole)
 	code_mov(code, BPF_REG_5, BPF_REG_1);
 	code_alu_imm(code, BPF_XOR, BPF_REG_5, -1);
 	code_alu(code, BPF_AND, BPF_REG_3, BPF_REG_5);
-	code_alu_imm(code, BPF_RSH, BPF_REG_3, 7);
+	code_alu_imm(code, BPF_LSH, BPF_REG_4, 7);
 	code_alu(code, BPF_AND, BPF_REG_3, BPF_REG_4);
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_3, 0, whole);
+	/* the bits up to that one */
 	code_mov(code, BPF_REG_4, BPF_REG_3);
-	code_alu_imm(code, BPF_NEG, BPF_REG_4, 0);
-	code_alu(code, BPF_AND, BPF_REG_4, BPF_REG_3);
 	code_alu_imm(code, BPF_SUB, BPF_REG_4, 1);
-	code_alu(code, BPF_AND, BPF_REG_1, BPF_REG_4);
+	code_alu(code, BPF_XOR, BPF_REG_3, BPF_REG_4);
+	code_alu(code, BPF_AND, BPF_REG_1, BPF_REG_3);
 }
 
 /* On some kernels the bytes behind the NUL are those of former names. */

@@ -55,6 +55,8 @@ void gen_refuse(struct gen *gen, struct ast_place place, int code, const char *f
 	__attribute__((format(printf, 4, 5)));
 /* Adds 1 to a count of this CPU; R0 to R5 are lost. */
 void gen_count(struct gen *gen, uint32_t member);
+/* Adds R1 to a word of this CPU: by an atomic instruction, unless nothing comes in between. R5 is lost. */
+void gen_add(struct gen *gen, bool is_alone, int base, int offset);
 
 /* On to the end of the program. */
 void gen_leave(struct gen *gen);
