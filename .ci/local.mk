@@ -30,15 +30,14 @@ if SANITIZED
 # The sanitizers make programs slow: those tests that use the server and libkprof in ways of their own, or with
 # hostile input, and no exact times
 ALONE_TESTS = $(filter tests/deny/% tests/hostile/held_%.sh $(addprefix tests/fs/,cmd_flame.sh cmd_input.sh cmd_part.sh \
-	cmd_record.sh cmd_script.sh cmd_streams.sh cmd_top.sh kernel_copies.sh kernel_events.sh kernel_states.sh \
-	probes.sh probes_event.sh probes_sample.sh probes_user.sh prof_build_ids.sh prof_copies.sh),$(ALL_ALONE_TESTS))
+	kernel_copies.sh kernel_events.sh kernel_states.sh probes.sh probes_event.sh probes_sample.sh probes_user.sh \
+	prof_build_ids.sh),$(ALL_ALONE_TESTS))
 # the longest ones first
 BESIDE_TESTS = $(filter tests/fuzz/%,$(ALL_BESIDE_TESTS)) $(filter-out %.sh,$(filter tests/race/%,$(ALL_BESIDE_TESTS))) \
-	$(filter tests/hostile/% $(addprefix tests/fs/,call_names.sh control.sh copies.sh ctlwords.sh event_words.sh \
-	kpdata_readers.sh kpdata_size.sh kpdata_write.sh load.sh mount.sh readers.sh report.sh report_addresses.sh \
-	report_files.sh snapshots.sh stack_dwarf.sh state.sh stream.sh threads.sh trace_acceptor.sh trace_events.sh \
-	trace_metrics.sh trace_names.sh trace_pipe.sh trace_read.sh trace_spans.sh typed_events.sh view_bounds.sh \
-	view_parts.sh view_users.sh views.sh),$(ALL_BESIDE_TESTS))
+	$(filter tests/hostile/% $(addprefix tests/fs/,control.sh ctlwords.sh event_words.sh kpdata_readers.sh \
+	kpdata_size.sh kpdata_write.sh load.sh readers.sh report.sh snapshots.sh stack_dwarf.sh state.sh stream.sh \
+	threads.sh trace_acceptor.sh trace_events.sh trace_metrics.sh trace_pipe.sh trace_read.sh trace_spans.sh \
+	typed_events.sh view_bounds.sh view_parts.sh view_users.sh views.sh),$(ALL_BESIDE_TESTS))
 else
 ALONE_TESTS = $(ALL_ALONE_TESTS)
 BESIDE_TESTS = $(ALL_BESIDE_TESTS)
@@ -62,10 +61,14 @@ check-valgrind:
 		TESTS='$(filter-out $(NOT_UNDER_VALGRIND),$(UNIT_TESTS))' \
 		LOG_COMPILER='$(LIBTOOL) --mode=execute $(VALGRIND)'
 
-# Tests that fail under the thread sanitizer: test_perf counts its own instructions and page faults, of which
-# the sanitizer adds more; kprof-symbols forbids system calls that the sanitizer makes.
-TSAN_TESTS = $(filter-out tests/unit/test_perf tests/unit/test_sym_remote% tests/race/%.sh, \
-	$(UNIT_TESTS) $(filter tests/race/%,$(TESTS)) tests/fuzz/fuzz_attach)
+# The unit tests with threads: nm -u of the programs of the others has no pthread_create. test_sym_remote_helpers
+# is not one of them: kprof-symbols forbids system calls that the thread sanitizer makes.
+TSAN_UNIT_TESTS = $(addprefix tests/unit/test_,acceptor attach_function breakdown budget capture_random ctf \
+	difference dirtab disk_damaged file_links flame flat folded follow functions html kernel_probes lazy \
+	listener listener_bad_input listener_limits listener_marks measure mpstat mpstat_cpus perfdata \
+	perfdata_file pipes pprof probes_gen proc producers profiler profiler_commands profiler_life ring session \
+	snapshot stackmap trace trace_annotations tree tui_rows unwinding userwatch viewmodel)
+TSAN_TESTS = $(TSAN_UNIT_TESTS) $(filter-out %.sh,$(filter tests/race/%,$(TESTS))) tests/fuzz/fuzz_attach
 
 # Only these tests are built, and what they run.
 check-tsan:
