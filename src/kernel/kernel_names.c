@@ -58,19 +58,19 @@ static void collect(const struct kernel_names *names, const struct kernel_record
 	kernel_describe(meaning, record, &values, text);
 }
 
-void kernel_names_find(struct kernel_names *names, const struct rings_copy *copies, uint32_t count,
-	int cancel_fd)
+void kernel_names_find(struct kernel_names *names, const GArray *copies, int cancel_fd)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 
 	if (!names)
 		return;
 	names->ops->begin(names->found);
-	for (uint32_t i = 0; i < count; i++) {
+	for (guint i = 0; i < copies->len; i++) {
+		const struct rings_copy *copy = &g_array_index(copies, struct rings_copy, i);
 		const struct kernel_record *record;
-		uint64_t at = copies[i].begin;
+		uint64_t at = copy->begin;
 
-		while ((record = rings_next(&copies[i], &at)))
+		while ((record = rings_next(copy, &at)))
 			collect(names, record, text);
 	}
 	names->ops->resolve(names->found, cancel_fd);

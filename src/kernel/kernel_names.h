@@ -7,7 +7,7 @@
 #ifndef KPROFS_KERNEL_KERNEL_NAMES_H
 #define KPROFS_KERNEL_KERNEL_NAMES_H
 
-#include <stdint.h>
+#include <glib.h>
 
 #include "bpf/rings.h"
 #include "probes/value.h"
@@ -24,9 +24,11 @@ struct kernel_names *kernel_names_create(struct kernel *kernel);
 /* NULL is allowed. */
 void kernel_names_destroy(struct kernel_names *names);
 
-/* Finds those of records in copies of rings, within a reading of the kernel's events. NULL is allowed. */
-void kernel_names_find(struct kernel_names *names, const struct rings_copy *copies, uint32_t count,
-	int cancel_fd);
+/*
+ * Finds those of records in copies of rings, an array of struct rings_copy, within a reading of the kernel's
+ * events. NULL is allowed for the names.
+ */
+void kernel_names_find(struct kernel_names *names, const GArray *copies, int cancel_fd);
 /* For printing; without any names if `names` is NULL. */
 struct value_names kernel_names_values(const struct kernel_names *names);
 

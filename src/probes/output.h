@@ -25,7 +25,8 @@ struct output_part {
 	struct ast_type type;
 	uint32_t offset;
 	uint32_t frames; /* not 0: a count and at most so many frames */
-	bool is_register; /* of a function whose types are not known: an int has 32 bits of 0 above it */
+	/* A register whose type is not known: the upper half is 0 if it holds an int. */
+	bool is_register;
 };
 
 struct output {

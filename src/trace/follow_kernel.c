@@ -106,8 +106,7 @@ uint64_t follow_kernel_gather(struct follow_kernel *follow, struct snapshot *sna
 			cpu->lost = missing;
 		}
 	}
-	kernel_names_find(follow->names, (const struct rings_copy *)(void *)snapshot->kernel->data,
-		snapshot->kernel->len, -1);
+	kernel_names_find(follow->names, snapshot->kernel, -1);
 	snapshot->names = follow->names;
 	return lost;
 }

@@ -70,8 +70,7 @@ void snapshot_find_names(struct snapshot *snapshot, const struct cancel *cancel)
 		return;
 	snapshot->names = kernel_names_create(snapshot->source);
 	snapshot->has_names = true;
-	kernel_names_find(snapshot->names, (const struct rings_copy *)(void *)snapshot->kernel->data,
-		snapshot->kernel->len, cancel ? cancel->cancel_fd : -1);
+	kernel_names_find(snapshot->names, snapshot->kernel, cancel ? cancel->cancel_fd : -1);
 }
 
 int snapshot_reserve(struct snapshot *snapshot, uint64_t bytes)

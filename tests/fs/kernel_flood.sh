@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# kernel_flood: programs on all CPUs that make two million system calls (FLOOD_CALLS: as many), as fast as these can,
-# neither stop the server nor make it grow; each call is recorded and shown, overwritten or missed, and a pipe shows it or says that it
-# is lost; with all switches off nothing is attached, and no thread is left.
+# kernel_flood: programs on all CPUs that make two million system calls (or FLOOD_CALLS of them), as fast as they can,
+# neither stop the server nor make it grow. Each call is recorded and shown, overwritten or missed, and a pipe shows it
+# or says that it is lost. With all switches off nothing is attached, and no thread is left.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 
