@@ -79,7 +79,10 @@ check-tsan:
 
 EXTRA_DIST += tests/tsan.supp
 
-.PHONY: check-unit check-alone check-beside check-valgrind check-tsan
+# The programs that tests/vm copies into its guests.
+check-programs: $(filter-out tests/unit/% tests/fuzz/%,$(check_PROGRAMS)) tests/unit/test_rawpoint
+
+.PHONY: check-programs check-unit check-alone check-beside check-valgrind check-tsan
 
 # not in EXTRA_DIST: make would take its name for the target
 dist-hook:

@@ -81,12 +81,13 @@ static void await(pid_t child)
 /* The parent waits until its child ends, and can't be interrupted. */
 static void await_vfork(void)
 {
-	const struct timespec little = { .tv_nsec = 200000 };
+	/* longer than the parent takes to begin its wait, also on an emulated CPU */
+	const struct timespec while_parent_waits = { .tv_nsec = 50000000 };
 	/* the thread sanitizer replaces vfork(2) with fork(2), but not this; the child has its own memory */
 	pid_t child = (pid_t)syscall(SYS_clone, CLONE_VFORK | SIGCHLD, NULL, NULL, NULL, NULL);
 
 	if (!child) {
-		nanosleep(&little, NULL);
+		nanosleep(&while_parent_waits, NULL);
 		_exit(0);
 	}
 	if (child < 0)
