@@ -17,7 +17,7 @@ EXTRA_DIST += tests/deny/test_perf_denied tests/deny/test_only_denied tests/deny
 include tests/fuzz/local.mk
 include tests/faults/local.mk
 # what runs on other kernels, `./check vm`
-EXTRA_DIST += tests/vm/trace.sh tests/vm/calls.sh tests/vm/cycles.sh tests/vm/functions.sh tests/vm/guest.sh \
+EXTRA_DIST += tests/vm/trace.sh tests/vm/calls.sh tests/vm/cycles.sh tests/vm/event.sh tests/vm/functions.sh tests/vm/guest.sh \
 	tests/vm/keep.sh tests/vm/lockdown.sh tests/vm/modules.sh tests/vm/preempt.sh tests/vm/probes.sh tests/vm/returns.sh tests/vm/returns_left.sh \
 	tests/vm/samples.sh \
 	tests/vm/run tests/vm/split.sh tests/vm/switches.sh tests/vm/tools.sh

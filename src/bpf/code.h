@@ -17,6 +17,19 @@
 
 #include "base/err.h"
 
+/*
+ * The innermost frames of a stack of the kernel that a program takes: of the program itself, where it has no
+ * registers of what is probed (raw tracepoints, fentry, fexit), and with fentry and fexit of what calls it. On arm64
+ * the kernel begins such a stack with the program twice (seen on 6.12: perf_arch_fetch_caller_regs() gives the
+ * place in the program, and the frame of a helper that returns to it).
+ */
+#if defined(__aarch64__)
+#define CODE_PROGRAM_FRAMES 2
+#else
+#define CODE_PROGRAM_FRAMES 1
+#endif
+#define CODE_TRAMPOLINE_FRAMES (CODE_PROGRAM_FRAMES + 1)
+
 /* The stack of one program, a limit of the kernel. */
 #define CODE_STACK_BYTES 512
 /* More instructions than any program here has; below the offsets that a jump can have. */

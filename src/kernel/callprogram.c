@@ -141,7 +141,7 @@ static void take_stacks(struct emit *emit, struct emit_stack *stack)
 	emit_stack_init(emit, stack);
 	load_setting(emit, offsetof(struct call_settings, stacks));
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, none);
-	emit_stack_take(emit, stack, 1);
+	emit_stack_take(emit, stack, CODE_PROGRAM_FRAMES);
 	code_place(code, none);
 }
 

@@ -317,7 +317,7 @@ static void make_return(struct making *making)
 	code_store_imm(code, BPF_DW, BPF_REG_10, emit->bytes, record_bytes);
 	if (spec->stacks) {
 		emit_stack_init(emit, &frame.stack);
-		emit_stack_take(emit, &frame.stack, making->typed ? 1 : 0);
+		emit_stack_take(emit, &frame.stack, making->typed ? CODE_TRAMPOLINE_FRAMES : 0);
 	}
 	code_mov_imm(code, BPF_REG_7, (int32_t)spec->id);
 	emit_begin(emit);

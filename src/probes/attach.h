@@ -79,8 +79,8 @@ struct attached {
 	uint32_t in_files;	       /* how many */
 	GPtrArray *events; /* of programs, PROVIDER:NAME: that are wanted, as the hooks know */
 	/*
-	 * of programs: path and mount namespace; device and number, with how many programs are attached
-	 * there. NULL without events
+	 * of programs: path and mount namespace, with how often it was tried in vain if it is tried again;
+	 * device and number, with how many programs are attached there. NULL without events
 	 */
 	GHashTable *files;
 	const struct attach_hooks *hooks; /* NULL without events */

@@ -24,6 +24,8 @@
 #define FILES_MAX 64u
 /* Files are read for so long at a time: users can make each take seconds, and others wait meanwhile. */
 #define LOOK_NS (1 * NSEC_PER_SEC)
+/* A file that could not be read in time is tried so often: the machine may be busy, or a user may delay it. */
+#define TRIES_MAX 10u
 
 /* Files are looked through. */
 struct looking {
@@ -53,6 +55,15 @@ static char *read_link(int pid, const char *name)
 	return g_file_read_link(path, NULL);
 }
 
+/* Whether it is attached, failed, or was tried often enough. */
+static bool is_done(const struct attached *attached, const char *key)
+{
+	gpointer tries;
+
+	return g_hash_table_lookup_extended(attached->files, key, NULL, &tries) &&
+		(!tries || GPOINTER_TO_UINT(tries) >= TRIES_MAX);
+}
+
 /*
  * attach_hooks.programs: what another program has at the same path, below the same root of the same mounts,
  * is known. A user may have another root in the mount namespace of all, where that path is another file.
@@ -67,7 +78,7 @@ static void take_program(void *arg, const char *path, int pid)
 	if (!mounts || !root)
 		return;
 	key = g_strdup_printf("%s %s %s", mounts, root, path);
-	if (g_hash_table_contains(looking->attached->files, key)) {
+	if (is_done(looking->attached, key)) {
 		g_free(key);
 		return;
 	}
@@ -141,24 +152,44 @@ static int refuse_more(struct attached *attached, struct err *err)
 	return -ENOSPC;
 }
 
+/* Returns -EBUSY if no more can be attached now, -EAGAIN if this file is tried again. */
+static int try_file(struct attached *attached, const struct found_file *found, struct err *err)
+{
+	guint tries = GPOINTER_TO_UINT(g_hash_table_lookup(attached->files, found->key));
+	struct err why = { "" };
+	int ret = attach_file(attached, found->path, found->pid, &why);
+
+	/* the sentence comes once */
+	if (why.text[0] && !tries)
+		*err = why;
+	if (ret == -EBUSY)
+		return ret;
+	tries = ret == -ETIMEDOUT ? tries + 1 : 0;
+	g_hash_table_insert(attached->files, g_strdup(found->key), GUINT_TO_POINTER(tries));
+	return tries && tries < TRIES_MAX ? -EAGAIN : 0;
+}
+
 /* Several processes may have the same file. One that is left is looked for again. */
 static int attach_found(struct attached *attached, const GPtrArray *all, struct err *err)
 {
 	const uint64_t until_ns = clock_monotonic_ns() + LOOK_NS;
+	bool is_left = false;
 	guint i;
 
 	for (i = 0; i < all->len && clock_monotonic_ns() < until_ns; i++) {
-		struct found_file *found = g_ptr_array_index(all, i);
+		const struct found_file *found = g_ptr_array_index(all, i);
+		int ret;
 
-		if (g_hash_table_contains(attached->files, found->key))
+		if (is_done(attached, found->key))
 			continue;
 		if (g_hash_table_size(attached->files) >= 2 * FILES_MAX)
 			return refuse_more(attached, err);
-		if (attach_file(attached, found->path, found->pid, err) == -EBUSY)
+		ret = try_file(attached, found, err);
+		if (ret == -EBUSY)
 			return -EAGAIN;
-		g_hash_table_insert(attached->files, g_strdup(found->key), NULL);
+		is_left |= ret == -EAGAIN;
 	}
-	return i < all->len ? -EAGAIN : 0;
+	return is_left || i < all->len ? -EAGAIN : 0;
 }
 
 int attach_new_files(struct attached *attached, struct err *err)

@@ -2,9 +2,6 @@
 /* The third stage: stacks. */
 #include "probes/gen_state.h"
 
-/* The innermost frames at fentry and fexit: the program, and what has called it. */
-#define TRAMPOLINE_FRAMES 2
-
 /* Multipliers of the hash of a stack: odd, with many bits. */
 #define HASH_BEGIN 0x9e3779b97f4a7c15ull
 #define HASH_TIMES 0xff51afd7ed558ccdull
@@ -43,7 +40,7 @@ static void ask_kernel(struct gen *gen, bool is_user, uint32_t frames, struct ge
 	code_mov(code, BPF_REG_1, BPF_REG_6);
 	gen_address(gen, BPF_REG_2, first);
 	code_mov_imm(code, BPF_REG_3, (int32_t)frames * 8);
-	code_mov_imm(code, BPF_REG_4, is_user ? BPF_F_USER_STACK : is_typed ? TRAMPOLINE_FRAMES : 0);
+	code_mov_imm(code, BPF_REG_4, is_user ? BPF_F_USER_STACK : is_typed ? CODE_TRAMPOLINE_FRAMES : 0);
 	code_call(code, BPF_FUNC_get_stack);
 	code_jump_if_imm(code, BPF_JSGE, BPF_REG_0, 0, there);
 	code_mov_imm(code, BPF_REG_0, 0);

@@ -33,6 +33,7 @@ struct helper_process {
 	const char *role;
 	pid_t pid; /* 0 if not running */
 	int fd;
+	bool starts; /* it will send PROTO_READY */
 };
 
 struct helpers {
@@ -234,6 +235,7 @@ static int start_helper(struct helpers *helpers, struct helper_process *helper)
 	close(pair[1]);
 	helper->pid = pid;
 	helper->fd = pair[0];
+	helper->starts = helper == &helpers->opener;
 	helpers->counts.started++;
 	return 0;
 }
@@ -247,6 +249,27 @@ void helpers_prepare(struct helpers *helpers)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
+/*
+ * Starts it if it does not run. The time that an opener takes to start, which no user can prolong, does not count
+ * for the request.
+ */
+static int get_ready(struct helpers *helpers, struct helper_process *helper, const struct proto_wait *wait)
+{
+	const struct proto_wait until = helpers_until(wait, HELPERS_OPEN_NS);
+	g_autofree struct proto_message *message = NULL;
+	int ret = start_helper(helpers, helper);
+
+	if (ret || !helper->starts)
+		return ret;
+	message = g_new(struct proto_message, 1);
+	ret = proto_receive(helper->fd, message, NULL, &until);
+	if (!ret && message->head.type != PROTO_READY)
+		ret = -EIO;
+	if (!ret)
+		helper->starts = false;
+	return ret;
+}
+
 /* Sends one message to it; a helper that exited since the last one is started again, once. */
 static int send_to(struct helpers *helpers, struct helper_process *helper,
 	const struct proto_message *message, int passed, const struct proto_wait *wait)
@@ -254,10 +277,9 @@ static int send_to(struct helpers *helpers, struct helper_process *helper,
 	int tries, ret = -EIO;
 
 	for (tries = 0; tries < 2; tries++) {
-		ret = start_helper(helpers, helper);
-		if (ret)
-			return ret;
-		ret = proto_send(helper->fd, message, passed, wait);
+		ret = get_ready(helpers, helper, wait);
+		if (!ret)
+			ret = proto_send(helper->fd, message, passed, wait);
 		if (ret != -EPIPE)
 			break;
 		end_helper(helpers, helper);
@@ -298,12 +320,14 @@ int helpers_open(struct helpers *helpers, struct proto_message *message,
 	const struct proto_wait *wait)
 {
 	const bool any = message->head.flags & PROTO_ANY_MOUNT;
-	struct proto_wait until = helpers_until(wait,
-		message->pid || any ? HELPERS_PROCESS_NS : HELPERS_OPEN_NS);
+	struct proto_wait until;
 
 	/* helpers that hang must not use up all slots */
 	if (any && reap(helpers) >= DYING_MAX / 2)
 		return -EXDEV;
+	/* of one that could not be started the request reports it */
+	(void)get_ready(helpers, &helpers->opener, wait);
+	until = helpers_until(wait, message->pid || any ? HELPERS_PROCESS_NS : HELPERS_OPEN_NS);
 	return request_file(helpers, &helpers->opener, message, &until);
 }
 

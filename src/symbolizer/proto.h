@@ -45,6 +45,7 @@ enum proto_type {
 	PROTO_OPEN_DEBUG,
 	PROTO_OPEN_KERNEL, /* the symbols of the running kernel */
 	PROTO_OPEN_JIT,    /* pid; path: of its jitdump, or "" for its perf map */
+	PROTO_READY,       /* what the opener sends once, when it can serve requests */
 	PROTO_OPENED,      /* error; for KERNEL its build_id and the address of its text */
 	PROTO_FETCH,       /* build_id */
 	PROTO_FORK,

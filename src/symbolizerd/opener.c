@@ -194,6 +194,10 @@ static int serve(struct opener *opener, int fd)
 	struct proto_message *request = &opener->request, *reply = &opener->reply;
 	int opened, ret;
 
+	proto_init(reply, PROTO_READY);
+	ret = proto_send(fd, reply, -1, NULL);
+	if (ret)
+		return ret == -EPIPE ? 0 : 1;
 	for (;;) {
 		ret = proto_receive(fd, request, NULL, NULL);
 		if (ret)

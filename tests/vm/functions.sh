@@ -113,6 +113,8 @@ fallocate -o 4096 -l 8192 "$FILE"
 off vfs_fallocate
 timeout 60 "$KPROF" trace --mount "$MNT" >"$WORK/named" || fail "kprof trace"
 check "a stack of the kernel" grep -q 'fallocate\[[0-9]*\] function:vfs_fallocate:   0x[0-9a-f]* [a-z0-9_]*sys_fallocate+\{0,1\}.* (\[kernel.kallsyms\])$' "$WORK/named"
+first=$(grep -m 1 'function:vfs_fallocate:   0x' "$WORK/named")
+check "begins with the function or its caller: $first" grep -q '0x[0-9a-f]* [a-z0-9_]*_fallocate' <<<"$first"
 check "and of the program" grep -q 'function:vfs_fallocate:   0x[0-9a-f]\{1,12\}\( \|$\)' "$WORK/named"
 
 # a function of a module
