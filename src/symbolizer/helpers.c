@@ -249,6 +249,13 @@ void helpers_prepare(struct helpers *helpers)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
+static bool runs(const struct helper_process *helper)
+{
+	struct pollfd fd = { .fd = helper->fd };
+
+	return helper->pid && poll(&fd, 1, 0) >= 0 && !(fd.revents & (POLLHUP | POLLERR));
+}
+
 /*
  * Starts it if it does not run. The time that an opener takes to start, which no user can prolong, does not count
  * for the request.
@@ -257,8 +264,11 @@ static int get_ready(struct helpers *helpers, struct helper_process *helper, con
 {
 	const struct proto_wait until = helpers_until(wait, HELPERS_OPEN_NS);
 	g_autofree struct proto_message *message = NULL;
-	int ret = start_helper(helpers, helper);
+	int ret;
 
+	if (!runs(helper))
+		end_helper(helpers, helper);
+	ret = start_helper(helpers, helper);
 	if (ret || !helper->starts)
 		return ret;
 	message = g_new(struct proto_message, 1);
@@ -414,9 +424,7 @@ void helpers_prepare_reader(struct helpers *helpers)
 
 bool helpers_has_parser(const struct helpers *helpers)
 {
-	struct pollfd fd = { .fd = helpers->parser.fd };
-
-	return helpers->parser.pid && poll(&fd, 1, 0) >= 0 && !(fd.revents & (POLLHUP | POLLERR));
+	return runs(&helpers->parser);
 }
 
 void helpers_kill_parser(struct helpers *helpers)

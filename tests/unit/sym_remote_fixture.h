@@ -187,7 +187,11 @@ enum wrong_answer {
 	WRONG_SILENCE,	/* no answer at all */
 	WRONG_DESCRIPTOR, /* descriptors that were not requested */
 	WRONG_ENDLESS,	/* names without end */
+	WRONG_SLOW,	/* right ones, but an opener that takes long to start */
 };
+
+/* A process may delay a file for 200 ms. */
+#define SLOW_START_US 600000
 
 static inline void send_wrong_answer(int fd, struct proto_message *message, enum wrong_answer wrong)
 {
@@ -251,6 +255,12 @@ static inline int run_wrong_helper(const char *role, enum wrong_answer wrong)
 	signal(SIGCHLD, SIG_IGN);
 	/* a failing test leaves no process behind */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (strcmp(role, "opener") == 0) {
+		if (wrong == WRONG_SLOW)
+			g_usleep(SLOW_START_US);
+		proto_init(message, PROTO_READY);
+		proto_send(3, message, -1, NULL);
+	}
 	while (!proto_receive(3, message, &fd, NULL)) {
 		if (strcmp(role, "parser") == 0) {
 			if (fork() == 0)

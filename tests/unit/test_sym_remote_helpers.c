@@ -349,6 +349,39 @@ static void test_endless_answers_are_bounded(void **state)
 	symbols_destroy(symbols);
 }
 
+/* Returns when its connection is closed. */
+static void end_opener(void)
+{
+	const pid_t pid = find_helper(getpid(), "opener");
+	siginfo_t info;
+
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+}
+
+/* The time that the opener takes to start is not that of the file, also if it has to be started again. */
+static void test_a_slow_start_is_no_slow_file(void **state)
+{
+	g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
+	const struct helpers_options options = { .program = self, .uid = (uid_t)WRONG_SLOW };
+	struct helpers *helpers = helpers_create(&options);
+	g_autofree struct proto_message *message = g_new0(struct proto_message, 1);
+	const struct proto_wait wait = { .cancel_fd = -1 };
+	int i, fd;
+
+	/* one that has exited is started again */
+	for (i = 0; i < 2; i++) {
+		proto_init(message, PROTO_OPEN_PATH);
+		message->pid = (uint32_t)getpid();
+		assert_int_equal(proto_set_path(message, "/some/file"), 0);
+		fd = helpers_open(helpers, message, &wait);
+		assert_true(fd >= 0);
+		close(fd);
+		end_opener();
+	}
+	helpers_destroy(helpers);
+}
+
 /* ---- no helpers ------------------------------------------------------------------------------ */
 
 static void test_missing_helper_gives_no_names(void **state)
@@ -375,6 +408,7 @@ int main(int argc, char **argv)
 		TEST(test_debuginfod_server_gives_names),
 		TEST(test_wrong_answers_give_no_names),
 		TEST(test_endless_answers_are_bounded),
+		TEST(test_a_slow_start_is_no_slow_file),
 		TEST(test_missing_helper_gives_no_names),
 	};
 
