@@ -80,7 +80,7 @@ check-tsan:
 EXTRA_DIST += tests/tsan.supp
 
 # The programs that tests/vm copies into its guests.
-check-programs: $(filter-out tests/unit/% tests/fuzz/%,$(check_PROGRAMS)) tests/unit/test_rawpoint
+check-programs: $(filter-out tests/unit/% tests/fuzz/% bench/%,$(check_PROGRAMS)) tests/unit/test_rawpoint
 
 .PHONY: check-programs check-unit check-alone check-beside check-valgrind check-tsan
 
