@@ -201,6 +201,7 @@ check "truncation changes nothing" grep -qx '@lines: 10' "$MNT/probes/lines"
 fails_with "Operation not permitted" put 'probes/a b' 'BEGIN { @ = 1; }'
 fails_with "Operation not permitted" mkdir "$MNT/probes/folder"
 fails_with "No such file" rm "$MNT/probes/absent"
+fails_with "Operation not permitted" rm -f "$MNT/probes/list"
 long=$(printf 'n%.0s' {1..64})
 check "a name of 64 bytes" put "probes/$long" 'BEGIN { @ = 1; }'
 fails_with "Operation not permitted" put "probes/${long}n" 'BEGIN { @ = 1; }'
