@@ -58,6 +58,7 @@ static const struct cmd_option options[] = {
 	{'u', "uid", "USER", "this user's processes"},
 	PART_OPTIONS_TIME,
 	PART_OPTIONS_PROGRAM,
+	PART_OPTION_VERSUS,
 	{OPTION_ONLY, "only", "EXPR", "sample only tasks for which this holds, as kpctl's `only`"},
 	{OPTION_COMMS, "comms", "NAME", "processes and threads with these names: NAME[,NAME...]"},
 	{OPTION_DSOS, "dsos", "FILE", "functions of these files: FILE[,FILE...]"},
@@ -81,14 +82,17 @@ struct top {
 	struct sampling_choice choice;
 	struct top_filter filter;
 	struct query query; /* of which part of the samples */
+	const char *versus; /* as given; NULL: no earlier capture */
 	struct rows_options rows;
 	bool callers, stdio;
 
 	struct sampling sampling;
 	struct recent_samples *recent;
 	struct symbols *symbols;
+	struct report_input earlier; /* of --versus */
+	struct before *before;
 	int signal_fd;
-	sigset_t before;
+	sigset_t blocked_before;
 };
 
 /* ---- looks ----------------------------------------------------------------------------------- */
@@ -150,6 +154,7 @@ static int show(struct top *t, struct err *err)
 		.own = t->filter.own,
 		.rows = t->rows,
 		.colours = cmd_has_colours(),
+		.before = t->before,
 		.annotate = report_browser_annotate,
 		.arg = (void *)from,
 	};
@@ -159,6 +164,7 @@ static int show(struct top *t, struct err *err)
 		.own = t->filter.own,
 		.callers = t->callers,
 		.selected = selects(&t->filter),
+		.before = t->before,
 		.signal_fd = t->signal_fd,
 	};
 
@@ -180,12 +186,41 @@ static bool wants_start(const struct top *t)
 	return t->settings.event || t->settings.stack || t->settings.only || t->rate.modifier;
 }
 
+/* The samples of --versus, chosen as those that are shown. Returns CMD_FAILED after an error was printed. */
+static int open_earlier(struct top *t)
+{
+	const struct input_choice later = { .mount = t->choice.mount, .query = t->query };
+	const struct report_input_options load = { .lines = false };
+	g_autofree char *path = NULL;
+	struct input_choice choice;
+	int status;
+
+	if (!t->versus)
+		return CMD_OK;
+	status = part_versus(t->versus, &later, &choice, &path);
+	if (status == CMD_OK)
+		status = report_input_open(&t->earlier, &choice, &load);
+	if (status != CMD_OK)
+		return status;
+	top_filter_apply(&t->filter, t->earlier.profile, t->earlier.names);
+	t->before = before_create(t->earlier.profile, t->earlier.names, t->filter.own);
+	return CMD_OK;
+}
+
+static void close_earlier(struct top *t)
+{
+	if (!t->before)
+		return;
+	before_destroy(t->before);
+	report_input_close(&t->earlier);
+}
+
 static int begin_sampling(struct top *t, struct err *err)
 {
 	int ret;
 
 	t->choice.shares = !wants_start(t);
-	ret = sampling_open(&t->sampling, &t->choice, &t->before, err);
+	ret = sampling_open(&t->sampling, &t->choice, &t->blocked_before, err);
 	if (ret)
 		return ret;
 	ret = rate_apply(&t->rate, t->sampling.kpctl.event, &t->settings.event, err);
@@ -205,7 +240,7 @@ static int begin(struct top *t, struct err *err)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, &t->before);
+	sigprocmask(SIG_BLOCK, &set, &t->blocked_before);
 	t->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (t->signal_fd < 0)
 		return err_set(err, errno, "signalfd: %s", strerror(errno));
@@ -343,6 +378,9 @@ static int take_option(const struct command *command, struct top *t, int letter)
 	if (part_has(letter))
 		return part_take(command, &t->query, letter, optarg);
 	switch (letter) {
+	case PART_VERSUS:
+		t->versus = optarg;
+		break;
 	case 'd':
 		return set_delay(command, t, optarg);
 	case 's':
@@ -393,7 +431,11 @@ static int run(const struct command *command, int argc, char **argv)
 		else if (t.choice.private && t.choice.mount)
 			status = cmd_usage_error(command, "give --mount or --private, not both");
 		else
+			status = open_earlier(&t);
+		if (status == CMD_OK) {
 			status = top(&t);
+			close_earlier(&t);
+		}
 	}
 	top_filter_fini(&t.filter);
 	rate_fini(&t.rate);
@@ -407,7 +449,8 @@ const struct command cmd_top = {
 	.examples = "kprof top\n"
 		    "kprof top -p 1234\n"
 		    "kprof top -d 5 -e cycles\n"
-		    "kprof top -g -K --percent-limit 1\n",
+		    "kprof top -g -K --percent-limit 1\n"
+		    "kprof top --versus yesterday.data\n",
 	.options = options,
 	.run = run,
 };

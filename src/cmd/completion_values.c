@@ -10,6 +10,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/completion_ctl.h"
+#include "cmd/mount_choice.h"
 #include "cmd/report_input.h"
 #include "formats/breakdown.h"
 #include "formats/script.h"
@@ -100,6 +101,23 @@ static void offer_captured_pids(struct completion *completion)
 static void offer_captured_events(struct completion *completion)
 {
 	offer_field(completion, BREAKDOWN_EVENT);
+}
+
+/* Those of the mount that the command would use. */
+static void offer_sessions(struct completion *completion)
+{
+	g_autofree char *path = NULL;
+	struct err err;
+	const char *name;
+	GDir *dir;
+
+	if (mount_choice_path(completion->choice.mount, "sessions", &path, &err))
+		return;
+	dir = g_dir_open(path, 0, NULL);
+	while (dir && (name = g_dir_read_name(dir)))
+		completion_offer(completion, name, NULL);
+	if (dir)
+		g_dir_close(dir);
 }
 
 /* FIELD=GLOB; without a field, functions. */
@@ -283,6 +301,7 @@ static const struct value_kind {
 	{"NAME", "comms", EITHER, true, offer_comms, words},
 	{"NAME", "host", READS, false, offer_hosts, words},
 	{"NAME", "comm", EITHER, false, offer_processes, words},
+	{"NAME", "versus", EITHER, false, offer_sessions, files},
 	{"NAME", "file", EITHER, false, completion_ctl_files, words},
 	{"WORD", NULL, EITHER, false, completion_ctl_words, words},
 	{"FILE", "dsos", EITHER, true, offer_files, words},

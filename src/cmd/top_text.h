@@ -14,6 +14,7 @@ struct top_text_options {
 	bool own;	    /* count the samples of the server itself */
 	bool callers;	    /* show below each function what calls it */
 	bool selected;	    /* not all samples are shown: print how many */
+	struct before *before; /* rows have its shares beside them; NULL: no earlier capture */
 	int signal_fd;	    /* readable: end */
 };
 

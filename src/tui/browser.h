@@ -18,6 +18,7 @@
 #include "capture/functions.h"
 #include "capture/profile.h"
 #include "formats/summary.h"
+#include "tui/before.h"
 #include "tui/rows.h"
 
 struct browser;
@@ -34,6 +35,7 @@ struct browser_options {
 	bool own;	    /* count the samples of the server itself, too */
 	struct rows_options rows; /* at first; without a filter */
 	bool colours;
+	struct before *before; /* rows have its shares beside them; NULL: no earlier capture */
 	/* The code of a function as text (to be freed), or NULL with the reason in *err. */
 	char *(*annotate)(void *arg, const struct browser_annotation *what, struct err *err);
 	void *arg;

@@ -23,6 +23,7 @@
 /* A column is shown from this width of the screen on. */
 #define TOTAL_FROM 30
 #define SAMPLES_FROM 45
+#define BEFORE_FROM 55
 #define PROCESS_FROM 60
 #define FILE_FROM 75
 
@@ -32,6 +33,7 @@
 struct columns {
 	unsigned int all, process, function, file; /* 0 if not shown */
 	bool total, samples;
+	bool before, has_before; /* the share in an earlier capture and its change; it has the event */
 };
 
 /* As wide as the longest name of a process so far, so that it does not change at each refresh. */
@@ -49,6 +51,14 @@ static unsigned int process_width(struct browser *b, unsigned int width)
 	return (unsigned int)MIN(b->process_bytes, MIN(PROCESS_WIDTH_MAX, width / PROCESS_PART));
 }
 
+/* Of the event that is shown. */
+static const char *event_text(const struct browser *b)
+{
+	if (b->choice.event < b->profile->events->len)
+		return profile_event(b->profile, b->choice.event)->text;
+	return b->event ? b->event : "";
+}
+
 static struct columns lay_out(struct browser *b, unsigned int width)
 {
 	struct columns c = { .all = width };
@@ -56,7 +66,9 @@ static struct columns lay_out(struct browser *b, unsigned int width)
 
 	c.total = width >= TOTAL_FROM;
 	c.samples = width >= SAMPLES_FROM;
-	left -= MIN(left, FIGURE_WIDTH * (1u + c.total + c.samples));
+	c.before = b->options->before && width >= BEFORE_FROM;
+	c.has_before = c.before && before_set(b->options->before, b->rows, event_text(b));
+	left -= MIN(left, FIGURE_WIDTH * (1u + c.total + c.samples + 2u * c.before) + c.before);
 	if (width >= PROCESS_FROM) {
 		c.process = process_width(b, width);
 		left -= c.process + 2;
@@ -87,6 +99,19 @@ static void append_share(GString *line, const struct profile_count *count, uint6
 		g_string_append_printf(line, "%6.2f%%  ", summary_share(count->weight, whole));
 	else
 		g_string_append_printf(line, "%7s  ", "");
+}
+
+/* The share in the earlier capture, and its change. */
+static void append_before(GString *line, const struct browser *b, const struct row *row,
+	const struct columns *c)
+{
+	double before;
+
+	if (before_share(b->options->before, b->rows, row, &before))
+		g_string_append_printf(line, "%6.2f%%  %+7.2f%%  ", before,
+			summary_share(rows_count(b->rows, row)->weight, b->rows->whole) - before);
+	else
+		g_string_append_printf(line, "%7s  %8s  ", "", c->has_before && !row->depth ? "+++" : "");
 }
 
 static void append_column(GString *line, const char *text, unsigned int width, bool last)
@@ -128,6 +153,8 @@ static void put_row(struct browser *b, unsigned int at, const struct row *row, c
 	if (c->total)
 		append_share(line, &row->total, whole);
 	append_share(line, c->total || row->self.samples ? &row->self : &row->total, whole);
+	if (c->before)
+		append_before(line, b, row, c);
 	if (c->samples)
 		g_string_append_printf(line, "%7" PRIu64 "  ", shown->samples);
 	append_column(line, row->process ? row->process : "", c->process, false);
@@ -149,6 +176,8 @@ static void put_headings(struct browser *b, const struct columns *c)
 	if (c->total)
 		g_string_append(line, "  total  ");
 	g_string_append(line, "   self  ");
+	if (c->before)
+		g_string_append(line, " before    change  ");
 	if (c->samples)
 		g_string_append(line, "samples  ");
 	append_column(line, "process", c->process, false);

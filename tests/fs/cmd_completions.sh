@@ -44,6 +44,8 @@ same "a further field" "pid,comm pid,cpu" "$(offered report -b pid,c)"
 same "a field to filter by" "pid= process=" "$(offered report -i p)"
 same "a field of a sample" "comm,sym comm,symoff" "$(offered script -F comm,s)"
 
+same "a file to compare with" "files" "$(more top --versus '')"
+
 # probes
 same "kinds of probes" "interval:" "$(offered probe in)"
 same "a rule of its own" "BEGIN" "$(offered probe -n BE)"

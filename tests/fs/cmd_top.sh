@@ -30,6 +30,12 @@ if ! put kpctl start 2>/dev/null; then
 	echo "no sampling here: $(tail -n 1 "$MNT/kperr")"
 	exit 77
 fi
+# a capture of another program
+sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done'
+put kpctl stop
+cat "$MNT/kpdata" >"$WORK/other"
+put kpctl clear
+put kpctl start
 "$SHARES" >"$WORK/units" &
 program=$!
 
@@ -67,6 +73,34 @@ same "before a time long ago" 0 "$(grep -c '^ *[0-9.]*% ' "$WORK/out")"
 top -d 0.5 -m "$MNT" --last 1m --since 0.5
 check "--last and --since show the program" has_program
 fails_with "'10' is no duration" "$KPROF" top --last 10
+
+# beside an earlier capture, a file or a session: its shares are those of `kprof report`
+cat "$MNT/kpdata" >"$WORK/earlier"
+put kpctl 'snapshot old'
+share_before() {
+	"$KPROF" report --comm shares -n "$1" | awk '$4 == "shares" && $5 == "hot" { print $1; exit }'
+}
+# columns: share, before, change, samples, process, function
+column() {
+	awk -v column="$1" '$5 == "shares" && $6 == "hot" { print $column; exit }' "$WORK/out"
+}
+for earlier in "$WORK/earlier" old; do
+	top -d 0.5 -m "$MNT" --comm shares --versus "$earlier"
+	check "the titles" grep -Eq '^ *share +before +change +samples +process +function +file$' "$WORK/out"
+	file=$earlier
+	[ "$earlier" != old ] || file=$MNT/sessions/old/kpdata
+	same "the share in $earlier" "$(share_before "$file")" "$(column 2)"
+	check "the change: $(column 1) $(column 2) $(column 3)" awk -v now="$(column 1)" -v before="$(column 2)" \
+		-v change="$(column 3)" 'BEGIN { d = now - before - change; exit !(before > 0 && d > -0.011 && d < 0.011) }'
+done
+rmdir "$MNT/sessions/old"
+top -d 0.5 -m "$MNT" --comm shares --comms shares --versus "$WORK/other"
+check "nothing of it is in the other capture" grep -q 'the earlier capture has no samples of this event' "$WORK/out"
+top -d 0.5 -m "$MNT" --versus "$WORK/other"
+same "a function that is new" "+++" "$(awk '$4 == "shares" && $5 == "hot" { print $2; exit }' "$WORK/out")"
+check "the shell is known there" "$KPROF" report --comm sh "$WORK/other"
+fails_with "--versus none: no such file, and no session of this name" "$KPROF" top -m "$MNT" --versus none
+
 KPROF_MOUNT=$MNT "$KPROF" top -d 0.5 -e page-faults >"$WORK/out" 2>"$WORK/err" || fail "top beside a run: $(cat "$WORK/err")"
 check "a private server" grep -q "^kprof: a private server samples: the profiler at $MNT is already" "$WORK/err"
 check "with the events that it was given" grep -q '^page-faults: ' "$WORK/out"

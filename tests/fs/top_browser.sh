@@ -142,6 +142,21 @@ keys Escape h
 shows "the help" '^p  *pause, and go on'
 keys q C c
 
+# ---- an earlier capture --------------------------------------------------------------------------
+
+keys q
+shows "the end" 'the shell is back'
+cat "$MNT/kpdata" >"$WORK/earlier"
+begin_top -p "$program" --versus "$WORK/earlier"
+shows "titles" 'self   before    change  samples'
+shows "a function with its share before" '^ *[0-9.]+% +[0-9.]+% +[0-9.]+% +[+-][0-9.]+% +[0-9]+  shares  *\+ hot  *shares$'
+keys s
+shows "by total" '\[callers, by total'
+shows "a function with its total before" '^ *[0-9.]+% +[0-9.]+% +[0-9.]+% +[+-][0-9.]+% +[0-9]+  shares  *\+ hot  *shares$'
+keys q
+shows "the end" 'the shell is back'
+begin_top -p "$program"
+
 # ---- paused --------------------------------------------------------------------------------------
 
 keys p
