@@ -34,6 +34,13 @@ fi
 sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done'
 put kpctl stop
 cat "$MNT/kpdata" >"$WORK/other"
+put kpctl "event page-faults,context-switches"
+put kpctl clear
+put kpctl start
+/bin/true
+put kpctl stop
+cat "$MNT/kpdata" >"$WORK/faults"
+put kpctl "event cpu-clock:freq=1999"
 put kpctl clear
 put kpctl start
 "$SHARES" >"$WORK/units" &
@@ -75,8 +82,8 @@ check "--last and --since show the program" has_program
 fails_with "'10' is no duration" "$KPROF" top --last 10
 
 # beside an earlier capture, a file or a session: its shares are those of `kprof report`
-cat "$MNT/kpdata" >"$WORK/earlier"
 put kpctl 'snapshot old'
+cat "$MNT/sessions/old/kpdata" >"$WORK/earlier"
 share_before() {
 	"$KPROF" report --comm shares -n "$1" | awk '$4 == "shares" && $5 == "hot" { print $1; exit }'
 }
@@ -94,8 +101,9 @@ for earlier in "$WORK/earlier" old; do
 		-v change="$(column 3)" 'BEGIN { d = now - before - change; exit !(before > 0 && d > -0.011 && d < 0.011) }'
 done
 rmdir "$MNT/sessions/old"
-top -d 0.5 -m "$MNT" --comm shares --comms shares --versus "$WORK/other"
-check "nothing of it is in the other capture" grep -q 'the earlier capture has no samples of this event' "$WORK/out"
+fails_with "no sample is there with" "$KPROF" top -m "$MNT" --comm shares --versus "$WORK/other"
+top -d 0.5 -m "$MNT" --versus "$WORK/faults"
+check "an event that the other capture has not" grep -q 'the earlier capture has no samples of this event' "$WORK/out"
 top -d 0.5 -m "$MNT" --versus "$WORK/other"
 same "a function that is new" "+++" "$(awk '$4 == "shares" && $5 == "hot" { print $2; exit }' "$WORK/out")"
 check "the shell is known there" "$KPROF" report --comm sh "$WORK/other"

@@ -146,7 +146,9 @@ keys q C c
 
 keys q
 shows "the end" 'the shell is back'
-cat "$MNT/kpdata" >"$WORK/earlier"
+put kpctl 'snapshot old'
+cat "$MNT/sessions/old/kpdata" >"$WORK/earlier"
+rmdir "$MNT/sessions/old"
 begin_top -p "$program" --versus "$WORK/earlier"
 shows "titles" 'self   before    change  samples'
 shows "a function with its share before" '^ *[0-9.]+% +[0-9.]+% +[0-9.]+% +[+-][0-9.]+% +[0-9]+  shares  *\+ hot  *shares$'
@@ -156,6 +158,7 @@ shows "a function with its total before" '^ *[0-9.]+% +[0-9.]+% +[0-9.]+% +[+-][
 keys q
 shows "the end" 'the shell is back'
 begin_top -p "$program"
+shows "rows" '[+-] hot '
 
 # ---- paused --------------------------------------------------------------------------------------
 
