@@ -21,10 +21,10 @@ end_load() {
 	exec {slots_out}<&-
 }
 
-# slot: sets rate, cpu_rate (work in a second, and in a second of CPU time) and steal
+# slot: sets rate, cpu_rate (work in a second, and in a second of CPU time) and steal; `calls` tells more
 slot() {
 	echo >&"$slots_in"
-	read -r rate cpu_rate steal <&"$slots_out" || fail "the load has ended"
+	read -r rate cpu_rate steal _ <&"$slots_out" || fail "the load has ended"
 }
 
 is_undisturbed() {
