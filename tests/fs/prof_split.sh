@@ -9,7 +9,7 @@
 
 enough=10000 # samples, for 2 points
 cpu_ms=1500  # at 9999 Hz: half as many again
-tries=4	     # a CPU that is shared with others may skip samples: longer, then
+tries=6	     # a CPU that is shared with others may skip samples: longer, then
 
 # near WHAT WANTED PART WHOLE: in percent, within 2 points
 near() {
