@@ -18,30 +18,34 @@ VALGRIND = valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-k
 check-unit:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(UNIT_TESTS)'
 
-# Tests of exact times, of what the whole machine does, of commands that use any mount, and those that change the
-# machine: make check-alone runs them one after another. make -j check-beside runs the others side by side.
+# make check-alone runs these tests one after another: those that change the machine for all (CPUs, sysctls, processes
+# that keep their memory map locked), compare short times or shares of CPUs, count all that the machine does, or need
+# most of it. make -j check-beside runs the others side by side.
 NOT_UNIT_TESTS = $(filter-out $(UNIT_TESTS),$(TESTS))
-ALL_ALONE_TESTS = $(filter tests/deny/% tests/fs/cmd_%.sh tests/fs/completions.sh tests/fs/cpu_times.sh tests/fs/idle.sh \
-	tests/fs/kernel_%.sh tests/fs/mpstat_%.sh tests/fs/only%.sh tests/fs/own.sh tests/fs/probes%.sh tests/fs/prof_%.sh \
-	tests/fs/sessions%.sh tests/fs/trace_switches.sh tests/fs/view_interrupt.sh tests/fs/view_memory.sh \
-	tests/fs/view_versus.sh tests/hostile/held_%.sh,$(NOT_UNIT_TESTS))
-ALL_BESIDE_TESTS = $(filter-out $(ALL_ALONE_TESTS),$(NOT_UNIT_TESTS))
+ALL_ALONE_TESTS = $(filter tests/fs/%_hotplug.sh tests/hostile/held_%.sh $(addprefix tests/fs/,cpu_times.sh \
+	kernel_order.sh mpstat_interrupts.sh mpstat_times.sh probes_bpftrace.sh probes_preempted.sh probes_tools.sh \
+	prof_build_ids.sh prof_cycles.sh prof_exact.sh prof_latency.sh prof_offcpu.sh prof_queue.sh prof_scopes.sh \
+	prof_split.sh sessions_offcpu.sh trace_switches.sh),$(NOT_UNIT_TESTS))
 if SANITIZED
 # The sanitizers make programs slow: those tests that use the server and libkprof in ways of their own, or with
 # hostile input, and no exact times
-ALONE_TESTS = $(filter tests/deny/% tests/hostile/held_%.sh $(addprefix tests/fs/,cmd_flame.sh cmd_input.sh cmd_part.sh \
-	kernel_copies.sh kernel_events.sh kernel_states.sh probes.sh probes_event.sh probes_sample.sh probes_user.sh \
-	prof_build_ids.sh),$(ALL_ALONE_TESTS))
-# the longest ones first
-BESIDE_TESTS = $(filter tests/fuzz/%,$(ALL_BESIDE_TESTS)) $(filter-out %.sh,$(filter tests/race/%,$(ALL_BESIDE_TESTS))) \
-	$(filter tests/hostile/% $(addprefix tests/fs/,control.sh ctlwords.sh event_words.sh kpdata_readers.sh \
-	kpdata_size.sh kpdata_write.sh load.sh readers.sh report.sh snapshots.sh stack_dwarf.sh state.sh stream.sh \
+RUN_TESTS = $(filter tests/deny/% tests/fuzz/% tests/hostile/% $(addprefix tests/fs/,cmd_flame.sh cmd_input.sh \
+	cmd_part.sh control.sh ctlwords.sh event_words.sh kernel_copies.sh kernel_events.sh kernel_states.sh \
+	kpdata_readers.sh kpdata_size.sh kpdata_write.sh load.sh probes.sh probes_event.sh probes_sample.sh \
+	probes_user.sh prof_build_ids.sh readers.sh report.sh snapshots.sh stack_dwarf.sh state.sh stream.sh \
 	threads.sh trace_acceptor.sh trace_events.sh trace_metrics.sh trace_pipe.sh trace_read.sh trace_spans.sh \
-	typed_events.sh view_bounds.sh view_parts.sh view_users.sh views.sh),$(ALL_BESIDE_TESTS))
+	typed_events.sh view_bounds.sh view_parts.sh view_users.sh views.sh),$(NOT_UNIT_TESTS)) \
+	$(filter-out %.sh,$(filter tests/race/%,$(NOT_UNIT_TESTS)))
 else
-ALONE_TESTS = $(ALL_ALONE_TESTS)
-BESIDE_TESTS = $(ALL_BESIDE_TESTS)
+RUN_TESTS = $(NOT_UNIT_TESTS)
 endif
+ALONE_TESTS = $(filter $(ALL_ALONE_TESTS),$(RUN_TESTS))
+# They begin first, so that none of them runs while no other one is left.
+LONG_TESTS = tests/fuzz/fuzz_trace tests/fuzz/fuzz_attach tests/hostile/long_text.sh $(addprefix tests/fs/,only.sh \
+	sessions.sh own.sh cmd_probe_lines.sh copies.sh install_readme.sh probes_leaks.sh prof_copies.sh modes.sh \
+	probes_snapshot.sh completions.sh prof_many.sh stack_dwarf.sh)
+BESIDE_TESTS = $(filter $(LONG_TESTS),$(filter-out $(ALL_ALONE_TESTS),$(RUN_TESTS))) \
+	$(filter-out $(LONG_TESTS) $(ALL_ALONE_TESTS),$(RUN_TESTS))
 
 check-alone:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(ALONE_TESTS)'

@@ -17,11 +17,13 @@ for title in xml.dom.minidom.parse(sys.argv[1]).getElementsByTagName("title"):
 END
 }
 
+# other tests run the program too
+cp "$PWD/tests/fs/probes_user" "$WORK/probes_user"
 serve
-need_probe stacks 'u:'"$PWD"'/tests/fs/probes_user:twice { @[ustack, comm] = count(); @n = count(); }'
+need_probe stacks 'u:'"$WORK"'/probes_user:twice { @[ustack, comm] = count(); @n = count(); }'
 mkfifo "$WORK/in"
 exec 5<>"$WORK/in"
-"$PWD/tests/fs/probes_user" 100 wait <"$WORK/in" 5>&- &
+"$WORK/probes_user" 100 wait <"$WORK/in" 5>&- &
 USER_PID=$!
 echo >&5
 wait_for grep -q '^@n: 100$' "$MNT/probes/stacks"

@@ -8,6 +8,8 @@ export LC_ALL=C
 KPROF=$PWD/kprof
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
+# a command that chooses a mount must not read one of another test
+export KPROF_MOUNT=$tmp/none
 failures=0
 
 fail() {

@@ -26,8 +26,8 @@ if "$KPROF" stat true 2>/dev/null; then
 	kprof_ends 0 stat -j -o - true
 	grep -q '"command":\["true"\]' out || fail "stat -o -: $(cat out)"
 fi
-if "$KPROF" record -q -o recorded true 2>/dev/null; then
-	kprof_ends 0 record -o - sh -c 'echo said'
+if "$KPROF" record -q -P -o recorded true 2>/dev/null; then
+	kprof_ends 0 record -P -o - sh -c 'echo said'
 	[ "$(head -n 1 out)" = said ] || fail "record -o - leaves what the command said"
 	tail -c +6 out >recorded
 	kprof_ends 0 dump recorded

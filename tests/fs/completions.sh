@@ -93,7 +93,7 @@ lists() {
 try() {
 	shell=$1
 	tui_run 120 80 "cd '$tmp/work'; export HOME='$tmp/home' ZDOTDIR='$tmp/home' XDG_CONFIG_HOME='$tmp/home/.config' \
-		XDG_DATA_HOME='$tmp/home' PATH='$tmp/bin':\"\$PATH\" LC_ALL=C.UTF-8; unset KPROF_MOUNT
+		XDG_DATA_HOME='$tmp/home' PATH='$tmp/bin':\"\$PATH\" LC_ALL=C.UTF-8
 		$(start_of "$shell")"
 	shows "$shell begins" '^READY> *$'
 

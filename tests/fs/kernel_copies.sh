@@ -6,6 +6,8 @@
 . "${srcdir:-.}/tests/fs/lib.sh"
 
 serve
+# those of this script: programs of other tests may overwrite them
+put events/kernel/pids "$$" 2>/dev/null
 put events/kernel/syscalls 1 2>/dev/null || {
 	echo "no system calls can be recorded here: $(tail -n 1 "$MNT/kperr")"
 	exit 77

@@ -6,7 +6,10 @@
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 
-CALLS=$PWD/tests/fs/kernel_calls
+# other tests have programs of the usual names too
+NAME=events$$
+CALLS=$WORK/$NAME
+cp "$PWD/tests/fs/kernel_calls" "$CALLS"
 GETPPID=events/kernel/syscall:getppid
 
 # caller CPU COUNT: starts it; CALLER is its process, and `go` lets it make its calls
@@ -28,7 +31,7 @@ go() {
 
 # lines of the calls of the last program in the trace
 shown() {
-	grep -c "kernel_calls\[$CALLER\] syscall:getppid: = $$ ([0-9]*\.[0-9] us)$" "$MNT/kptrace"
+	grep -c "$NAME\[$CALLER\] syscall:getppid: = $$ ([0-9]*\.[0-9] us)$" "$MNT/kptrace"
 }
 
 # recorded, overwritten, missed and torn events since the mount, as one line
@@ -57,7 +60,7 @@ for cpu in $(awk -F: '/^processor/ { print $2 + 0 }' /proc/cpuinfo | head -n 2);
 	same "the filter is shown" "1 /pid == $CALLER/" "$(cat "$MNT/$GETPPID")"
 	go
 	same "each call of CPU $cpu is shown once" 100 "$(shown)"
-	same "on its CPU" 100 "$(grep -c ":cpu$cpu: kernel_calls\[$CALLER\] syscall:getppid" "$MNT/kptrace")"
+	same "on its CPU" 100 "$(grep -c ":cpu$cpu: $NAME\[$CALLER\] syscall:getppid" "$MNT/kptrace")"
 done
 
 # many calls overflow the ring: what is not shown is counted
@@ -109,7 +112,7 @@ check "the rings have overflown" test "$((overwritten2 - overwritten))" -gt 1500
 same "what is shown, overwritten and torn is all that was recorded" "$recorded2" \
 	$((overwritten2 + torn2 + $(grep -c 'syscall:getppid' "$MNT/kptrace")))
 followed() {
-	awk -v one="kernel_calls[$CALLER]" -v other="kernel_calls[$OTHER]" 'index($0, one) || index($0, other) { n++ }
+	awk -v one="$NAME[$CALLER]" -v other="$NAME[$OTHER]" 'index($0, one) || index($0, other) { n++ }
 		/ events lost$/ { n += $(NF - 2) } END { exit n != 200000 }' "$WORK/pipe"
 }
 wait_for followed || awk '/ events lost$/ { n += $(NF - 2) } END { print NR, n, "of them lost" }' "$WORK/pipe"
@@ -159,9 +162,9 @@ count_with() {
 	filter=${1//PARENT/$BASHPID}
 	put "$GETPPID" "1 /${filter//PID/$CALLER}/"
 	go
-	grep -c "kernel_calls\[$CALLER\] syscall:getppid" "$MNT/kptrace"
+	grep -c "$NAME\[$CALLER\] syscall:getppid" "$MNT/kptrace"
 }
-same "comm" 50 "$(count_with 'comm == "kernel_calls"')"
+same "comm" 50 "$(count_with "comm == \"$NAME\"")"
 same "another comm" 0 "$(count_with 'comm == "kernel_call"')"
 same "and, or, parentheses" 50 "$(count_with '(pid == PID || tid == 1) && cpu == 0 && uid == 0')"
 same "the result" 50 "$(count_with 'pid == PID && result == PARENT && -result < 0')"
@@ -183,7 +186,7 @@ go
 for name in syscalls syscall:getppid syscall:exit_group syscall:chdir; do
 	put events/kernel/$name 0
 done
-check "the filter of all calls" grep -q "kernel_calls\[$CALLER\] syscall:read: " "$MNT/kptrace"
+check "the filter of all calls" grep -q "$NAME\[$CALLER\] syscall:read: " "$MNT/kptrace"
 same "it holds for others" "" "$(grep ' syscall:' "$MNT/kptrace" | grep -v "\[$CALLER\]\|syscall:chdir" | head -n 3)"
 same "that of one call" "" "$(grep 'syscall:getppid:\|syscall:exit_group:' "$MNT/kptrace" | head -n 3)"
 check "none" grep -q 'syscall:chdir: filename="/nonexistent" = -1 ENOENT' "$MNT/kptrace"

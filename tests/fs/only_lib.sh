@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 # only_lib.sh: functions for scripts that filter samples by `only`. Sourced after prof_lib.sh.
 
+# other scripts have programs of these names: one script after the other
+exec {names}<"$FIXTURES/faults"
+flock "$names"
 # two programs of which the page faults are known, with names of their own
 WANTED=$WORK/wanted
 OTHER=$WORK/other

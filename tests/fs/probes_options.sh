@@ -4,7 +4,10 @@
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 
-CALLS=$PWD/tests/fs/kernel_calls
+# other tests have programs of the usual names too
+NAME=options$$
+CALLS=$WORK/$NAME
+cp "$PWD/tests/fs/kernel_calls" "$CALLS"
 LONG=0123456789abcdefghijklmnopqrstuvwxyz
 
 for option in probe_keys=0 probe_keys=1048577 probe_keys=x probe_strlen=15 probe_strlen=4097 probe_format=xml \
@@ -76,8 +79,9 @@ serve_end
 # a map with more text than a message can have is printed whole: in several messages, in JSON as several lines
 for format in text json; do
 	serve -o trace_size=1024,probe_format=$format
-	put probes/large 'syscall:getppid:entry /comm == "kernel_calls"/ { @i++; @many["some text that makes it longer", @i] = @i * 3; }
-		END { print(@many); }'
+	put probes/large "syscall:getppid:entry /comm == \"$NAME\"/ {
+			@i++; @many[\"some text that makes it longer\", @i] = @i * 3; }
+		END { print(@many); }"
 	# the leak checker of a sanitizer calls getppid(2) in the program too
 	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 "$CALLS" 0 3000 </dev/null >"$WORK/other" || fail "the program failed"
 	put probes/large off

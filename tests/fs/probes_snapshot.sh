@@ -34,7 +34,7 @@ oldest_is() {
 
 serve
 need_machine
-need_probe slow 'syscall:getppid:entry /comm == "kernel_calls"/ { snapshot("slow"); }'
+need_probe slow "syscall:getppid:entry /comm == \"$CALLS_NAME\"/ { snapshot(\"slow\"); }"
 ctl 'event page-faults:period=1' 'prof_qlimit 4096' start
 "$FIXTURES/faults" 500 >/dev/null
 calls 1
@@ -75,7 +75,7 @@ ctl start
 max=$(("$(sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo)" / 32))
 # a session that was removed gives back its memory soon after
 wait_for put kpctl "prof_qlimit $max" 2>/dev/null
-put probes/full 'syscall:getppid:entry /comm == "kernel_calls"/ { snapshot("full"); }'
+put probes/full "syscall:getppid:entry /comm == \"$CALLS_NAME\"/ { snapshot(\"full\"); }"
 lost=$(stat_of snapshots.lost)
 calls 1
 is_lost() {
