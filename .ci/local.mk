@@ -13,7 +13,7 @@ EXTRA_DIST += $(SOURCE_CHECKS) %D%/packages %D%/run
 
 # the unit tests, and those that are none
 UNIT_TESTS = $(filter tests/unit/%,$(TESTS))
-VALGRIND = valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
+VALGRIND = valgrind -q --vgdb=no --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
 
 check-unit:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(UNIT_TESTS)'
@@ -56,14 +56,15 @@ check-beside:
 # test_profiler samples page faults: under valgrind there are more of them than the profiler can handle.
 # test_profiler_life is the part of it that runs there. It does not know what bpf(2) writes into memory and what
 # libbpf leaves out of the structs that it passes; nor fsopen(2), which opens a tracefs that is not mounted.
-# test_file_links starts /proc/self/exe, which is valgrind there.
+# test_file_links starts /proc/self/exe, which is valgrind there. None of the programs is a script of libtool's, whose
+# shell would be examined in place of the program.
 NOT_UNDER_VALGRIND = tests/unit/test_profiler tests/unit/test_profiler_commands tests/unit/test_bpf tests/unit/test_probes_gen \
 	tests/unit/test_kernel_probes tests/unit/test_rawpoint tests/unit/test_times_code tests/unit/test_only \
 	tests/unit/test_bpftrace_tools tests/unit/test_file_links
 check-valgrind:
 	$(MAKE) $(AM_MAKEFLAGS) check \
 		TESTS='$(filter-out $(NOT_UNDER_VALGRIND),$(UNIT_TESTS))' \
-		LOG_COMPILER='$(LIBTOOL) --mode=execute $(VALGRIND)'
+		LOG_COMPILER='env KPROFS_TEST_SHORT=1 $(VALGRIND)'
 
 # The unit tests with threads: nm -u of the programs of the others has no pthread_create. test_sym_remote_helpers
 # is not one of them: kprof-symbols forbids system calls that the thread sanitizer makes.
@@ -74,11 +75,11 @@ TSAN_UNIT_TESTS = $(addprefix tests/unit/test_,acceptor attach_function breakdow
 	snapshot stackmap trace trace_annotations tree tui_rows unwinding userwatch viewmodel)
 TSAN_TESTS = $(TSAN_UNIT_TESTS) $(filter-out %.sh,$(filter tests/race/%,$(TESTS))) tests/fuzz/fuzz_attach
 
-# Only these tests are built, and what they run.
+# Only these tests are built, and what they run. What they repeat at random has no threads.
 check-tsan:
 	$(MAKE) $(AM_MAKEFLAGS) $(TSAN_TESTS) kprof-symbols tests/race/plugin.la tests/race/roles tests/race/roles_static \
 		tests/race/roles_testing
-	G_SLICE=always-malloc TSAN_OPTIONS="suppressions=$(abs_top_srcdir)/tests/tsan.supp $$TSAN_OPTIONS" \
+	KPROFS_TEST_SHORT=1 G_SLICE=always-malloc TSAN_OPTIONS="suppressions=$(abs_top_srcdir)/tests/tsan.supp $$TSAN_OPTIONS" \
 		$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(TSAN_TESTS)'
 
 EXTRA_DIST += tests/tsan.supp

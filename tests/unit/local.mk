@@ -5,7 +5,7 @@ check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
 EXTRA_DIST += %D%/capture_streams.h %D%/decode.h %D%/disk_fixture.h %D%/encoder_fixture.h %D%/events_fixture.h \
 	%D%/leftovers.h %D%/listener_fixture.h %D%/mpstat_fixture.h %D%/perfdata_fixture.h \
-	%D%/probes_fixture.h %D%/producers_fixture.h %D%/profile_fixture.h %D%/profiler_fixture.h %D%/sym_remote_fixture.h \
+	%D%/probes_fixture.h %D%/producers_fixture.h %D%/profile_fixture.h %D%/profiler_fixture.h %D%/rounds.h %D%/sym_remote_fixture.h \
 	%D%/task_stream.h %D%/tasks_fixture.h %D%/tracing.h %D%/view_fixture.h
 
 BASE_TEST_LIBS = libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) -lpthread

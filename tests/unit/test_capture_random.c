@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "capture_streams.h"
+#include "rounds.h"
 
 /* ---- at random, against a model ------------------------------------------------------------------ */
 
@@ -573,7 +574,7 @@ static void test_random_operations_match_the_model(void **state)
 		run_model((unsigned int)strtoul(given, NULL, 0), 1500);
 		return;
 	}
-	for (seed = 1; seed <= 20; seed++)
+	for (seed = 1; seed <= rounds(20); seed++)
 		run_model(seed, 1500);
 }
 

@@ -13,6 +13,7 @@
 #include "prof/disk_index.h"
 #include "prof/disk_journal.h"
 #include "prof/profiler.h"
+#include "rounds.h"
 
 /* of each of two captures */
 #define MUTATIONS 1000
@@ -63,8 +64,7 @@ static void check_mutations(struct world *w, struct capture *c)
 	const struct disk_journal_part part = { DISK_PART_RECORDS, sizeof(records), records };
 	struct disk_journal *journal = disk_journal_create(w->disk, "one");
 	struct file files[G_N_ELEMENTS(names)] = { 0 };
-	unsigned int seed = 5;
-	int i;
+	unsigned int seed = 5, i;
 	size_t k;
 
 	disk_journal_write(journal, &part, 1);
@@ -75,7 +75,7 @@ static void check_mutations(struct world *w, struct capture *c)
 	close_world(w);
 	for (k = 0; k < G_N_ELEMENTS(names); k++)
 		get_file(w, &files[k], names[k]);
-	for (i = 0; i < MUTATIONS; i++) {
+	for (i = 0; i < rounds(MUTATIONS); i++) {
 		const struct file *file = &files[rand_r(&seed) % G_N_ELEMENTS(names)];
 		/* of a block that is used, and of records that are */
 		const size_t used = MIN(file->content.used, 8 * 128 * KIB);

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "base/units.h"
+#include "rounds.h"
 #include "task_stream.h"
 
 #define PIDS 24
@@ -517,7 +518,7 @@ static void run_seeds(bool losses)
 		run_machine((unsigned int)strtoul(given, NULL, 0), 1500, losses);
 		return;
 	}
-	for (seed = 1; seed <= 60; seed++)
+	for (seed = 1; seed <= rounds(60); seed++)
 		run_machine(seed, 1500, losses);
 	for (i = 0; i < G_N_ELEMENTS(hard_seeds); i++)
 		run_machine(hard_seeds[i], 1500, losses);
