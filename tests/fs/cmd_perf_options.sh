@@ -15,8 +15,10 @@ awk '/^  [ -]/ && !/^  (-.,|   ) --[a-z0-9_-]+ +(same$|other      [^ ]|not here 
 # answers WORD NAME KIND TEXT: of the row, for this word
 answers() {
 	kprof_ends 2 $command "$1"
-	grep -Fq "no option $1 (perf's --$2 is ${3/other/here}: $4)" "$tmp/err" ||
-		fail "kprof $command $1 is not answered: $(cat "$tmp/err")"
+	said=
+	read -rd '' said <"$tmp/err" # without a process: there are hundreds of rows
+	[[ $said == *"no option $1 (perf's --$2 is ${3/other/here}: $4)"* ]] ||
+		fail "kprof $command $1 is not answered: $said"
 }
 
 # rows COMMAND: of the page
@@ -27,6 +29,7 @@ rows() {
 for command in annotate record report stat top script trace list probe; do
 	[ -n "$(rows $command)" ] || fail "no options of perf $command"
 	"$KPROF" $command --help >"$tmp/help"
+	help=$'\n'$(cat "$tmp/help")
 	# the same name, and the same letter if perf has one
 	while IFS= read -r row; do
 		# a letter that perf does not have may be there
@@ -36,8 +39,8 @@ for command in annotate record report stat top script trace list probe; do
 	while IFS= read -r row; do
 		letter=${row:2:2} name=${row:8:24} kind=${row:33:9} text=${row:44}
 		name=${name%% *} kind=${kind%"${kind##*[! ]}"}
-		grep -q -- " --$name" "$tmp/help" || answers "--$name" "$name" "$kind" "$text"
-		[ "$letter" = "  " ] || grep -q -- "^  $letter," "$tmp/help" || answers "$letter" "$name" "$kind" "$text"
+		[[ $help == *" --$name"* ]] || answers "--$name" "$name" "$kind" "$text"
+		[ "$letter" = "  " ] || [[ $help == *$'\n'"  $letter,"* ]] || answers "$letter" "$name" "$kind" "$text"
 	done < <(rows $command | grep -E '^.{33}(other|not here) ')
 done
 
