@@ -27,9 +27,10 @@ call_until_taken() {
 	taken "$1"
 }
 
-# oldest NAME: the number of the first that is held is $2
-oldest_is() {
-	[[ "$(names "$1") " == "$1.$2 "* ]]
+# the 16 newest of slow are held; the number $((last + 1)) was passed over
+newest_are_held() {
+	[ "$(names slow)" = "$(seq $(($(stat_of snapshots.taken) + 1)) | grep -vx $((last + 1)) | tail -n 16 |
+		sed 's/^/slow./' | xargs)" ]
 }
 
 serve
@@ -63,8 +64,7 @@ rmdir "$MNT/sessions/slow.$((last + 1))"
 
 # the oldest of 16 goes
 WAIT=60 wait_for call_until_taken 17
-wait_for oldest_is slow 3 || wait_for oldest_is slow 2
-[ "$(names slow | wc -w)" -le 16 ] || fail "more than 16 are held: $(names slow)"
+wait_for newest_are_held || fail "$(stat_of snapshots.taken) were taken, held are $(names slow)"
 
 # what can't be taken is counted, and said
 rm "$MNT/probes/slow"
