@@ -27,10 +27,10 @@ call_until_taken() {
 	taken "$1"
 }
 
-# the 16 newest of slow are held; the number $((last + 1)) was passed over
+# those of the 16 last numbers of slow are held; the number $((last + 1)) was passed over
 newest_are_held() {
-	[ "$(names slow)" = "$(seq $(($(stat_of snapshots.taken) + 1)) | grep -vx $((last + 1)) | tail -n 16 |
-		sed 's/^/slow./' | xargs)" ]
+	local newest=$(($(stat_of snapshots.taken) + 1))
+	[ "$(names slow)" = "$(seq $((newest - 15)) $newest | grep -vx $((last + 1)) | sed 's/^/slow./' | xargs)" ]
 }
 
 serve
