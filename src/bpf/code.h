@@ -18,10 +18,10 @@
 #include "base/err.h"
 
 /*
- * The innermost frames of a stack of the kernel that a program takes: of the program itself, where it has no
- * registers of what is probed (raw tracepoints, fentry, fexit), and with fentry and fexit of what calls it. On arm64
- * the kernel begins such a stack with the program twice (seen on 6.12: perf_arch_fetch_caller_regs() gives the
- * place in the program, and the frame of a helper that returns to it).
+ * The innermost frames of a stack of the kernel that a program takes: of the program itself, where it has
+ * no registers of what is probed (raw tracepoints, fentry, fexit), and with fentry and fexit of what calls
+ * it. On arm64 the kernel begins such a stack with the program twice (seen on 6.12:
+ * perf_arch_fetch_caller_regs() gives the place in the program, and the helper's frame returns to it).
  */
 #if defined(__aarch64__)
 #define CODE_PROGRAM_FRAMES 2

@@ -24,7 +24,7 @@
 #define FILES_MAX 64u
 /* Files are read for so long at a time: users can make each take seconds, and others wait meanwhile. */
 #define LOOK_NS (1 * NSEC_PER_SEC)
-/* A file that could not be read in time is tried so often: the machine may be busy, or a user may delay it. */
+/* A file that could not be read in time is tried so often: a machine may be busy, or a user may delay it. */
 #define TRIES_MAX 10u
 
 /* Files are looked through. */

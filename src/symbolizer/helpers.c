@@ -257,8 +257,8 @@ static bool runs(const struct helper_process *helper)
 }
 
 /*
- * Starts it if it does not run. The time that an opener takes to start, which no user can prolong, does not count
- * for the request.
+ * Starts it if it does not run. The time that an opener takes to start, which no user can prolong, does not
+ * count for the request.
  */
 static int get_ready(struct helpers *helpers, struct helper_process *helper, const struct proto_wait *wait)
 {
