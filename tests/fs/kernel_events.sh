@@ -112,7 +112,7 @@ check "the rings have overflown" test "$((overwritten2 - overwritten))" -gt 1500
 same "what is shown, overwritten and torn is all that was recorded" "$recorded2" \
 	$((overwritten2 + torn2 + $(grep -c 'syscall:getppid' "$MNT/kptrace")))
 followed() {
-	awk -v one="$NAME[$CALLER]" -v other="$NAME[$OTHER]" 'index($0, one) || index($0, other) { n++ }
+	awk -v one="${NAME}[$CALLER]" -v other="${NAME}[$OTHER]" 'index($0, one) || index($0, other) { n++ }
 		/ events lost$/ { n += $(NF - 2) } END { exit n != 200000 }' "$WORK/pipe"
 }
 wait_for followed || awk '/ events lost$/ { n += $(NF - 2) } END { print NR, n, "of them lost" }' "$WORK/pipe"
