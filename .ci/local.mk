@@ -22,7 +22,7 @@ check-unit:
 # that keep their memory map locked), compare short times or shares of CPUs, count all that the machine does, or need
 # most of it. make -j check-beside runs the others side by side.
 NOT_UNIT_TESTS = $(filter-out $(UNIT_TESTS),$(TESTS))
-ALL_ALONE_TESTS = $(filter tests/fs/%_hotplug.sh tests/hostile/held_%.sh $(addprefix tests/fs/,cpu_times.sh \
+ALL_ALONE_TESTS = $(filter tests/fs/%_hotplug.sh tests/hostile/held_%.sh $(addprefix tests/fs/,cpu_times.sh idle.sh \
 	kernel_order.sh mpstat_interrupts.sh mpstat_times.sh probes.sh probes_bpftrace.sh probes_event.sh \
 	probes_preempted.sh probes_tools.sh prof_build_ids.sh prof_cycles.sh prof_exact.sh prof_latency.sh \
 	prof_offcpu.sh prof_queue.sh prof_scopes.sh prof_split.sh sessions_offcpu.sh trace_switches.sh),$(NOT_UNIT_TESTS))
