@@ -25,7 +25,7 @@ NOT_UNIT_TESTS = $(filter-out $(UNIT_TESTS),$(TESTS))
 ALL_ALONE_TESTS = $(filter tests/fs/%_hotplug.sh tests/hostile/held_%.sh $(addprefix tests/fs/,cpu_times.sh idle.sh \
 	kernel_order.sh mpstat_interrupts.sh mpstat_times.sh probes.sh probes_bpftrace.sh probes_event.sh \
 	probes_preempted.sh probes_tools.sh prof_build_ids.sh prof_cycles.sh prof_exact.sh prof_latency.sh \
-	prof_offcpu.sh prof_queue.sh prof_scopes.sh prof_split.sh sessions_offcpu.sh trace_switches.sh),$(NOT_UNIT_TESTS))
+	prof_offcpu.sh prof_queue.sh prof_scopes.sh prof_split.sh sessions_offcpu.sh trace_switches.sh views.sh),$(NOT_UNIT_TESTS))
 if SANITIZED
 # The sanitizers make programs slow: those tests that use the server and libkprof in ways of their own, or with
 # hostile input, and no exact times
