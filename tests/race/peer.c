@@ -12,6 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Of a test that fails: beside other tests, and with sanitizers, programs attach again after more than 10 s. */
+#define PATIENCE_MS 30000
+
 static void __attribute__((noreturn)) fail(const char *what)
 {
 	fprintf(stderr, "peer: %s: %s\n", what, strerror(errno));
@@ -236,7 +239,7 @@ void peer_poll(struct peer *peer, int timeout_ms)
 
 bool peer_wait(struct peer *peer, bool (*done)(struct peer *peer, void *data), void *data)
 {
-	int64_t until = peer_now_ms() + 10000;
+	int64_t until = peer_now_ms() + PATIENCE_MS;
 
 	while (!done(peer, data)) {
 		if (peer_now_ms() > until)

@@ -51,7 +51,7 @@ void peer_destroy(struct peer *peer, bool leave);
 /* Does what there is to do; waits at most timeout_ms for something. */
 void peer_poll(struct peer *peer, int timeout_ms);
 
-/* Polls until done(data) or 10 s. */
+/* Polls until done(data) or 30 s. */
 bool peer_wait(struct peer *peer, bool (*done)(struct peer *peer, void *data), void *data);
 bool peer_wait_programs(struct peer *peer, unsigned count); /* attached, ever */
 bool peer_wait_ended(struct peer *peer, unsigned count);
