@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of a test that fails: beside other tests, and with sanitizers, programs attach again after more than 10 s. */
+/* Of a test that fails: with sanitizers, beside other tests, programs attach again after more than 10 s. */
 #define PATIENCE_MS 30000
 
 static void __attribute__((noreturn)) fail(const char *what)
