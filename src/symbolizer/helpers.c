@@ -287,9 +287,10 @@ static int send_to(struct helpers *helpers, struct helper_process *helper,
 	int tries, ret = -EIO;
 
 	for (tries = 0; tries < 2; tries++) {
-		ret = get_ready(helpers, helper, wait);
-		if (!ret)
-			ret = proto_send(helper->fd, message, passed, wait);
+		ret = start_helper(helpers, helper);
+		if (ret)
+			return ret;
+		ret = proto_send(helper->fd, message, passed, wait);
 		if (ret != -EPIPE)
 			break;
 		end_helper(helpers, helper);
@@ -300,16 +301,21 @@ static int send_to(struct helpers *helpers, struct helper_process *helper,
 	return -EIO;
 }
 
-/* If the helper exited for another reason before it replied, sends the message again, once. */
+/* Within ns. If the helper exited for another reason before it replied, sends the message again, once. */
 static int request_file(struct helpers *helpers, struct helper_process *helper,
-	struct proto_message *message, const struct proto_wait *wait)
+	struct proto_message *message, const struct proto_wait *wait, uint64_t ns)
 {
 	int fd = -1, tries, ret = -EPIPE;
 
 	for (tries = 0; ret == -EPIPE && tries < 2; tries++) {
-		ret = send_to(helpers, helper, message, -1, wait);
+		struct proto_wait until;
+
+		ret = get_ready(helpers, helper, wait);
+		until = helpers_until(wait, ns);
 		if (!ret)
-			ret = proto_receive(helper->fd, message, &fd, wait);
+			ret = proto_send(helper->fd, message, -1, &until);
+		if (!ret)
+			ret = proto_receive(helper->fd, message, &fd, &until);
 		if (ret == -EPIPE)
 			end_helper(helpers, helper);
 	}
@@ -330,21 +336,17 @@ int helpers_open(struct helpers *helpers, struct proto_message *message,
 	const struct proto_wait *wait)
 {
 	const bool any = message->head.flags & PROTO_ANY_MOUNT;
-	struct proto_wait until;
 
 	/* helpers that hang must not use up all slots */
 	if (any && reap(helpers) >= DYING_MAX / 2)
 		return -EXDEV;
-	/* of one that could not be started the request reports it */
-	(void)get_ready(helpers, &helpers->opener, wait);
-	until = helpers_until(wait, message->pid || any ? HELPERS_PROCESS_NS : HELPERS_OPEN_NS);
-	return request_file(helpers, &helpers->opener, message, &until);
+	return request_file(helpers, &helpers->opener, message, wait,
+		message->pid || any ? HELPERS_PROCESS_NS : HELPERS_OPEN_NS);
 }
 
 int helpers_fetch(struct helpers *helpers, const uint8_t *build_id, size_t length,
 	const struct proto_wait *wait)
 {
-	struct proto_wait until = helpers_until(wait, HELPERS_FETCH_NS);
 	g_autofree struct proto_message *request = NULL;
 
 	if (!helpers->debuginfod_urls || !length)
@@ -352,7 +354,7 @@ int helpers_fetch(struct helpers *helpers, const uint8_t *build_id, size_t lengt
 	request = g_new(struct proto_message, 1);
 	proto_init(request, PROTO_FETCH);
 	proto_set_build_id(request, build_id, length);
-	return request_file(helpers, &helpers->fetcher, request, &until);
+	return request_file(helpers, &helpers->fetcher, request, wait, HELPERS_FETCH_NS);
 }
 
 int helpers_fork_parser(struct helpers *helpers, const struct proto_wait *wait)
