@@ -185,6 +185,17 @@ static inline bool profile_event_is(const struct profile_event *event, const cha
 	       (event->is_default && strcmp(text, DECODE_EVENT_DEFAULT) == 0);
 }
 
+/* The first event that the text means; UINT32_MAX if the profile does not have it. */
+static inline uint32_t profile_find_event(const struct profile *p, const char *text)
+{
+	uint32_t i;
+
+	for (i = 0; i < p->events->len; i++)
+		if (profile_event_is(profile_event(p, i), text))
+			return i;
+	return UINT32_MAX;
+}
+
 /* The name of the machine on which the samples of a cell were taken; NULL if it is not known. */
 const char *profile_host(const struct profile *profile, const struct profile_cell *cell);
 

@@ -31,7 +31,6 @@ struct top_text {
 	struct rows *rows;
 	char **events;	/* of the run; the capture may also have events of earlier runs */
 	uint32_t shown; /* index of the event that is shown; a key moves it */
-	bool has_before; /* the earlier capture has samples of it */
 	bool terminal, paused, quit;
 	struct termios termios; /* the settings to restore */
 	bool raw;
@@ -92,13 +91,7 @@ static void append_column(GString *line, const char *name, unsigned int columns)
 /* The index in this capture of the event that is shown; UINT32_MAX if not in it. */
 static uint32_t find_shown(const struct top_text *t)
 {
-	const char *text = t->events[t->shown % g_strv_length(t->events)];
-	uint32_t i;
-
-	for (i = 0; i < t->look.profile->events->len; i++)
-		if (profile_event_is(profile_event(t->look.profile, i), text))
-			return i;
-	return UINT32_MAX;
+	return profile_find_event(t->look.profile, t->events[t->shown % g_strv_length(t->events)]);
 }
 
 static void put_head(const struct top_text *t, struct text_screen *screen, uint32_t shown)
@@ -168,27 +161,16 @@ static struct widths find_widths(const struct top_text *t, unsigned int count)
 	return widths;
 }
 
-/* The share in the earlier capture, and its change. */
-static void append_before(const struct top_text *t, const struct row *row, double share, GString *line)
-{
-	double before;
-
-	if (before_share(t->options->before, t->rows, row, &before))
-		g_string_append_printf(line, "%6.2f%%  %+7.2f%%  ", before, share - before);
-	else
-		g_string_append_printf(line, "%7s  %8s  ", "", t->has_before && !row->depth ? "+++" : "");
-}
-
 static void put_row(const struct top_text *t, struct text_screen *screen, const struct row *row,
 	struct widths widths)
 {
 	const struct profile_count *count = rows_count(t->rows, row);
-	const double share = t->rows->whole ? 100.0 * (double)count->weight / (double)t->rows->whole : 0;
+	const double share = summary_share(count->weight, t->rows->whole);
 	g_autoptr(GString) name = g_string_new(NULL);
 
 	g_string_append_printf(screen->line, "%6.2f%%  ", share);
 	if (t->options->before)
-		append_before(t, row, share, screen->line);
+		before_append(t->options->before, t->rows, row, screen->line);
 	g_string_append_printf(screen->line, "%7" PRIu64 "  ", count->samples);
 	append_column(screen->line, row->process ? row->process : "", (unsigned int)widths.process);
 	append_name(t, row, name);
@@ -214,13 +196,11 @@ static void put_rows(struct top_text *t, struct text_screen *screen)
 	struct widths widths;
 	uint32_t i;
 
-	t->has_before = t->options->before &&
-		before_set(t->options->before, t->rows, t->events[t->shown % g_strv_length(t->events)]);
 	if (t->options->callers)
 		expand(t, most);
 	widths = find_widths(t, most);
 	g_string_append_printf(screen->line, "  share  %ssamples  %-*s  %-*s  file",
-		t->options->before ? " before    change  " : "", (int)widths.process, PROCESS_TITLE,
+		t->options->before ? BEFORE_TITLES : "", (int)widths.process, PROCESS_TITLE,
 		(int)widths.function, FUNCTION_TITLE);
 	put_line(screen);
 	for (i = 0; i < t->rows->shown->len && i < most; i++)

@@ -48,13 +48,12 @@ static char *make_key(const struct rows *rows, const struct row *row)
 /* UINT32_MAX: there is none. */
 static uint32_t find_event(const struct before *before, const struct rows *rows, const char *text)
 {
-	const GArray *events = before->profile->events;
-	uint32_t i;
+	const uint32_t found = profile_find_event(before->profile, text);
 
-	for (i = 0; i < events->len; i++)
-		if (profile_event_is(profile_event(before->profile, i), text))
-			return i;
-	return events->len == 1 && rows->selected && rows->selected->events->len == 1 ? 0 : UINT32_MAX;
+	if (found == UINT32_MAX && before->profile->events->len == 1 && rows->selected &&
+		rows->selected->events->len == 1)
+		return 0;
+	return found;
 }
 
 /* Of functions with one name in several files it is the sum. */
@@ -109,13 +108,15 @@ bool before_set(struct before *before, const struct rows *rows, const char *even
 	return before->has_event;
 }
 
-bool before_share(const struct before *before, const struct rows *rows, const struct row *row, double *share)
+void before_append(const struct before *before, const struct rows *rows, const struct row *row,
+	GString *line)
 {
 	g_autofree char *key = make_key(rows, row);
-	const double *found = row->depth ? NULL : g_hash_table_lookup(before->shares, key);
+	const double *share = row->depth ? NULL : g_hash_table_lookup(before->shares, key);
 
-	if (!found)
-		return false;
-	*share = *found;
-	return true;
+	if (share)
+		g_string_append_printf(line, "%6.2f%%  %+7.2f%%  ", *share,
+			summary_share(rows_count(rows, row)->weight, rows->whole) - *share);
+	else
+		g_string_append_printf(line, "%7s  %8s  ", "", before->has_event && !row->depth ? "+++" : "");
 }

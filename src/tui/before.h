@@ -24,7 +24,12 @@ void before_destroy(struct before *before);
  * on. Returns false if the earlier capture has no samples of it.
  */
 bool before_set(struct before *before, const struct rows *rows, const char *event);
-/* Percent of the samples, as rows_count() counts them. Returns false if no row corresponds. */
-bool before_share(const struct before *before, const struct rows *rows, const struct row *row, double *share);
+/*
+ * Two columns for a row: its share in percent of the samples, as rows_count() counts them, and the change
+ * since then; +++ if no row corresponds although the earlier capture has samples of the event.
+ */
+void before_append(const struct before *before, const struct rows *rows, const struct row *row,
+	GString *line);
+#define BEFORE_TITLES " before    change  "
 
 #endif

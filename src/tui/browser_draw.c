@@ -33,7 +33,7 @@
 struct columns {
 	unsigned int all, process, function, file; /* 0 if not shown */
 	bool total, samples;
-	bool before, has_before; /* the share in an earlier capture and its change; it has the event */
+	bool before; /* the share in an earlier capture and its change */
 };
 
 /* As wide as the longest name of a process so far, so that it does not change at each refresh. */
@@ -67,7 +67,8 @@ static struct columns lay_out(struct browser *b, unsigned int width)
 	c.total = width >= TOTAL_FROM;
 	c.samples = width >= SAMPLES_FROM;
 	c.before = b->options->before && width >= BEFORE_FROM;
-	c.has_before = c.before && before_set(b->options->before, b->rows, event_text(b));
+	if (c.before)
+		before_set(b->options->before, b->rows, event_text(b));
 	left -= MIN(left, FIGURE_WIDTH * (1u + c.total + c.samples + 2u * c.before) + c.before);
 	if (width >= PROCESS_FROM) {
 		c.process = process_width(b, width);
@@ -99,19 +100,6 @@ static void append_share(GString *line, const struct profile_count *count, uint6
 		g_string_append_printf(line, "%6.2f%%  ", summary_share(count->weight, whole));
 	else
 		g_string_append_printf(line, "%7s  ", "");
-}
-
-/* The share in the earlier capture, and its change. */
-static void append_before(GString *line, const struct browser *b, const struct row *row,
-	const struct columns *c)
-{
-	double before;
-
-	if (before_share(b->options->before, b->rows, row, &before))
-		g_string_append_printf(line, "%6.2f%%  %+7.2f%%  ", before,
-			summary_share(rows_count(b->rows, row)->weight, b->rows->whole) - before);
-	else
-		g_string_append_printf(line, "%7s  %8s  ", "", c->has_before && !row->depth ? "+++" : "");
 }
 
 static void append_column(GString *line, const char *text, unsigned int width, bool last)
@@ -154,7 +142,7 @@ static void put_row(struct browser *b, unsigned int at, const struct row *row, c
 		append_share(line, &row->total, whole);
 	append_share(line, c->total || row->self.samples ? &row->self : &row->total, whole);
 	if (c->before)
-		append_before(line, b, row, c);
+		before_append(b->options->before, b->rows, row, line);
 	if (c->samples)
 		g_string_append_printf(line, "%7" PRIu64 "  ", shown->samples);
 	append_column(line, row->process ? row->process : "", c->process, false);
@@ -177,7 +165,7 @@ static void put_headings(struct browser *b, const struct columns *c)
 		g_string_append(line, "  total  ");
 	g_string_append(line, "   self  ");
 	if (c->before)
-		g_string_append(line, " before    change  ");
+		g_string_append(line, BEFORE_TITLES);
 	if (c->samples)
 		g_string_append(line, "samples  ");
 	append_column(line, "process", c->process, false);

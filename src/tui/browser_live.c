@@ -25,17 +25,6 @@ void browser_remember_event(struct browser *b)
 	b->event = g_strdup(profile_event(b->profile, b->choice.event)->text);
 }
 
-/* UINT32_MAX: the capture does not have it, since it has no samples yet. */
-static uint32_t find_event(const struct browser *b)
-{
-	uint32_t i;
-
-	for (i = 0; i < b->profile->events->len; i++)
-		if (profile_event_is(profile_event(b->profile, i), b->event))
-			return i;
-	return UINT32_MAX;
-}
-
 /* Shows the look instead of the current one. */
 static void show(struct browser *b, struct browser_look *look)
 {
@@ -46,7 +35,8 @@ static void show(struct browser *b, struct browser_look *look)
 	b->look = *look;
 	b->profile = look->profile;
 	b->functions = look->functions;
-	b->choice.event = find_event(b);
+	/* UINT32_MAX while the capture has no samples of it */
+	b->choice.event = profile_find_event(b->profile, b->event);
 	if (rows_take(b->rows, selection_create(b->profile, &b->choice), b->functions, &err))
 		browser_say(b, "%s", err.text);
 	at = b->chosen ? rows_find_key(b->rows, b->chosen) : UINT32_MAX;
