@@ -205,7 +205,7 @@ tests_fs_probes_event_shared_SOURCES = %D%/probes_event.c
 tests_fs_probes_event_shared_LDADD = libkprof.la
 tests_fs_probes_event_shared_LINK = $(LIBTOOL_LINK)
 TESTS += %D%/probes_event.sh
-EXTRA_DIST += %D%/probes_event.sh
+EXTRA_DIST += %D%/event_lib.sh %D%/probes_event.sh
 
 # the tools of bpftrace, beside it
 check_PROGRAMS += tests/fs/probes_tools

@@ -5,40 +5,10 @@
 # nothing is left when the program of probes/ is removed.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
+# shellcheck source=tests/fs/event_lib.sh
+. "${srcdir:-.}/tests/fs/event_lib.sh"
 
 COUNT=3000
-
-# start PROGRAM: RUNNING reads its lines from descriptor 5 and answers into $WORK/out
-start() {
-	rm -f "$WORK/in"
-	mkfifo "$WORK/in"
-	exec 5<>"$WORK/in"
-	: >"$WORK/out"
-	KPROF_SOCKET=$SOCKET "$1" <"$WORK/in" >"$WORK/out" 5>&- &
-	RUNNING=$!
-	wait_for knows app:work
-}
-
-knows() {
-	[ -e "$MNT/events/$1" ]
-}
-
-# tell COUNT: the running program writes them
-tell() {
-	local before
-	before=$(wc -l <"$WORK/out")
-	echo "$1" >&5
-	answered() { [ "$(wc -l <"$WORK/out")" -gt "$before" ]; }
-	wait_for answered
-}
-
-stop() {
-	exec 5>&-
-	wait_for has_ended "$RUNNING"
-	wait "$RUNNING" || fail "the program failed with $?"
-	gone() { ! knows app:work; }
-	wait_for gone
-}
 
 answer() {
 	grep -qxF -- "$2" "$MNT/probes/$1" || fail "$1: no line '$2' in: $(cat "$MNT/probes/$1")"

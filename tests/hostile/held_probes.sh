@@ -7,6 +7,8 @@
 # shellcheck source-path=SCRIPTDIR
 . "${srcdir:-.}/tests/hostile/lib.sh"
 . "${srcdir:-.}/tests/fs/prof_lib.sh"
+# shellcheck source=tests/fs/event_lib.sh
+. "${srcdir:-.}/tests/fs/event_lib.sh"
 
 HOLDER=
 LINKS= # the process of the server that attaches to files
@@ -193,22 +195,7 @@ wait_for is_taken
 "$WORK/holder" /no/such/file
 same "the one that was given up does not count, this one does" 1 "$(events held)"
 # an event of programs whose file is not answered for in time: attached once when the process goes on
-mkfifo "$WORK/lines"
-exec 5<>"$WORK/lines"
-KPROF_SOCKET=$SOCKET "$PWD/tests/fs/probes_event" <"$WORK/lines" >"$WORK/done" 5>&- &
-WRITER=$!
-knows() {
-	[ -e "$MNT/events/app:work" ]
-}
-wait_for knows
-# tell COUNT: the program writes so many events
-tell() {
-	local before
-	before=$(wc -l <"$WORK/done")
-	echo "$1" >&5
-	answered() { [ "$(wc -l <"$WORK/done")" -gt "$before" ]; }
-	wait_for answered
-}
+start "$PWD/tests/fs/probes_event"
 kill -STOP "$LINKS"
 quickly bash -c "echo 'event:app:work { @ = count(); }' >'$MNT/probes/event'"
 check "the reason: $(said)" grep -q 'the kernel has not attached to a file .* within 10 s' "$MNT/kperr"
@@ -224,8 +211,7 @@ seen=$(events event)
 tell 1000
 same "each event counts once" $((seen + 1000)) "$(events event)"
 rm "$MNT/probes/event"
-exec 5>&-
-wait "$WRITER" || fail "the program failed with $?"
+stop
 # if it is killed, programs in files are off, and others go on
 is_off() {
 	[ "$(stat_of probes.held.state)" = off ]

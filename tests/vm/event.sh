@@ -4,22 +4,11 @@
 # place of a probe in libkprof has in registers.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
+# shellcheck source=tests/fs/event_lib.sh
+. "${srcdir:-.}/tests/fs/event_lib.sh"
 
 COUNT=3000
 WAIT=60
-
-knows() {
-	[ -e "$MNT/events/app:work" ]
-}
-
-# tell COUNT: the program writes so many events
-tell() {
-	local before
-	before=$(wc -l <"$WORK/out")
-	echo "$1" >&5
-	answered() { [ "$(wc -l <"$WORK/out")" -gt "$before" ]; }
-	wait_for answered
-}
 
 counted() {
 	sed -n 's/^@: //p' "$MNT/probes/early"
@@ -31,17 +20,12 @@ answer() {
 
 serve
 put probes/early 'event:app:work { @ = count(); }' || fail "probes/early: $(tail -n 3 "$MNT/kperr")"
-mkfifo "$WORK/in"
-exec 5<>"$WORK/in"
-KPROF_SOCKET=$SOCKET tests/fs/probes_event <"$WORK/in" >"$WORK/out" 5>&- &
-RUNNING=$!
-wait_for knows
+start tests/fs/probes_event
 # of a program that comes events count as soon as its file has been found
 is_seen() {
 	tell 1
 	[ "$(counted)" -gt 0 ]
 }
-: >"$WORK/out"
 wait_for is_seen
 put probes/works 'event:app:work { @n = count(); @size = sum(args.size); @[args.who] = count();
 	@sign[args.sign] = count(); }' || fail "probes/works: $(tail -n 3 "$MNT/kperr")"
@@ -53,6 +37,5 @@ answer "@[odd]: $((COUNT / 2))"
 answer "@[even]: $((COUNT / 2))"
 answer "@sign[-3]: $((COUNT / 4))"
 same "by the one that was there before" $((seen + COUNT)) "$(counted)"
-exec 5>&-
-wait "$RUNNING" || fail "the program failed with $?"
+stop
 serve_end
