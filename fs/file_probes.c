@@ -476,7 +476,7 @@ const struct dirtab_row *file_probes_new(struct session *session, const struct d
 
 int file_probes_remove(struct session *session, const struct dirtab_row *dir, const char *name)
 {
-	return strcmp(name, "list") == 0 ? -EPERM : probes_remove(session->probes, name);
+	return probes_is_name(name) ? probes_remove(session->probes, name) : -EPERM;
 }
 
 /* ---- list -------------------------------------------------------------------------------------- */
