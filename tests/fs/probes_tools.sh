@@ -198,7 +198,8 @@ name_functions() {
 		<(functions_of_tls) -
 }
 
-# about FILE NAME: what is compared
+# about FILE NAME: what is compared. Lines of several processes, or of one that another CPU may go on with, are sorted:
+# bpftrace prints what two CPUs recorded in no order of time.
 about() {
 	case $2 in
 	bitesize) rows_of "$1" "@[probes_tools]:" ;;
@@ -206,13 +207,14 @@ about() {
 	execsnoop) sed -n 's/^.*\(true kp_exec_.*\)/\1/p' "$1" | words ;;
 	pidpersec) awk '/PIDs\/sec/ { for (i = 1; i < NF; i++) if ($i == "@:") n += $(i + 1) } /^@: / { n += $2 }
 		END { print (n >= 40 ? "at least those of the work" : n) }' "$1" ;;
-	bashreadline) sed -n 's/^.*\(true kp_line_[0-9]*\)$/\1/p' "$1" ;;
+	bashreadline) sed -n 's/^.*\(true kp_line_[0-9]*\)$/\1/p' "$1" | sort ;;
 	# not the time that it took
-	gethostlatency) grep ' 127\.42\.42\.' "$1" | sed -E 's/^[0-9:]{8} *//' | awk '{ print $1, $2, $4 }' ;;
-	sslsnoop) awk '$3 == "openssl" { print $2, $5, $6 }' "$1" | name_functions ;;
+	gethostlatency) grep ' 127\.42\.42\.' "$1" | sed -E 's/^[0-9:]{8} *//' | awk '{ print $1, $2, $4 }' |
+		sort ;;
+	sslsnoop) awk '$3 == "openssl" { print $2, $5, $6 }' "$1" | name_functions | sort ;;
 	ssllatency) sed -n 's/^@\(statF*\)\[\(.*\)\]: count \([0-9]*\),.*/\1 \3 \2/p' "$1" | name_functions |
 		awk '{ n[$1 " " $3] += $2 } END { for (key in n) print key, n[key] }' | sort ;;
-	threadsnoop) awk '$3 == "probes_tools" { print $3, $4 }' "$1" ;;
+	threadsnoop) awk '$3 == "probes_tools" { print $3, $4 }' "$1" | sort ;;
 	syscount) grep -E '^@process\[probes_tools\]|^@syscall\[(140|141)\]' "$1" ;;
 	writeback) grep -w sync "$1" | sed -E 's/^[0-9:]{8} *//' | awk '{ print $1, $2, $3 }' ;;
 	*) lines_of "$1" '{ print }' ;;
