@@ -95,6 +95,31 @@ static void await_vfork(void)
 	await(child);
 }
 
+/*
+ * Waits until a stopped child has left its CPU: a kernel that preempts itself may let the parent, which hears
+ * of the stop, run before. Until then the child has not waited for anything.
+ */
+static void await_stop(pid_t child)
+{
+	const struct timespec little = { .tv_nsec = 100000 };
+	char path[32], line[128];
+	unsigned long switches = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)child);
+	while (!switches) {
+		file = fopen(path, "re");
+		if (!file)
+			_exit(1);
+		while (!switches && fgets(line, sizeof(line), file))
+			if (!strncmp(line, "voluntary_ctxt_switches:", 24))
+				switches = strtoul(line + 24, NULL, 10);
+		fclose(file);
+		if (!switches)
+			nanosleep(&little, NULL);
+	}
+}
+
 /* Each state that a task can be left in, on one CPU, so that two that spin take turns. */
 static void work(void)
 {
@@ -111,7 +136,10 @@ static void work(void)
 		nanosleep(&little, NULL);
 	await_vfork();
 	child = start(stop);
-	if (waitpid(child, &status, WUNTRACED) != child || kill(child, SIGCONT))
+	if (waitpid(child, &status, WUNTRACED) != child || !WIFSTOPPED(status))
+		_exit(1);
+	await_stop(child);
+	if (kill(child, SIGCONT))
 		_exit(1);
 	await(child);
 	child = start(stop_traced);
