@@ -41,6 +41,7 @@
 #define atomic_plain_read_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 #define atomic_plain_write_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 #define atomic_plain_write_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define atomic_plain_add_release(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELEASE)
 /* orders this thread against its own signal handlers only: no instruction */
 #define atomic_fence_signal() atomic_signal_fence(memory_order_seq_cst)
 

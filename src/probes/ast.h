@@ -297,7 +297,7 @@ struct ast_map {
 	uint32_t key_count;
 	bool has_shape, has_value; /* of the checker: keys were seen, an assignment was */
 	const struct ast_unit *user; /* the first unit that has it with keys, */
-	bool is_shared;		     /* and whether others have it so, or set its values to 0 */
+	bool is_shared; /* and whether others have it so, set its values to 0, or remove keys */
 	struct ast_type keys[AST_KEYS_MAX]; /* integers are 8 bytes, strings as long as the longest */
 	const char *key_names[AST_KEYS_MAX]; /* what was first written as the key, if that has a name; NULL */
 	enum ast_value_kind value_kind;

@@ -156,6 +156,8 @@ static int take_entry(struct check *check, struct ast_expr *call, struct ast_exp
 	ret = check_map_keys(check, arg);
 	if (!ret && check->is_last && !arg->map->has_value)
 		return check_fail(check, arg->place, "@%s is never assigned", arg->map->name);
+	if (!ret && call->function->id == FUNCTION_DELETE)
+		arg->map->is_shared = true;
 	return ret;
 }
 

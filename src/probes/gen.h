@@ -68,6 +68,7 @@ struct gen_env {
 	const struct types *types;
 	const struct ast *ast;
 	const int *maps;		     /* by the number of the ast_map */
+	const int *caches;		     /* the same; -1 where the layout has no cache */
 	const struct layout_map *layouts;    /* the same */
 	int control;			     /* an array with one struct gen_control */
 	int counts;			     /* an array with one value: struct gen_counts[units][cpus] */

@@ -51,8 +51,7 @@ static void update(struct gen *gen, const struct ast_map *map, struct gen_place 
 	code_call(gen->code, BPF_FUNC_map_update_elem);
 }
 
-/* R7 = the value of a key, made of zeros if it is new; without room it is counted, and on to the label. */
-static void find_or_add(struct gen *gen, const struct ast_map *map, struct gen_place key, int without)
+void gen_find_or_add(struct gen *gen, const struct ast_map *map, struct gen_place key, int without)
 {
 	struct code *code = gen->code;
 	int found = code_label(code);
@@ -181,7 +180,7 @@ static void find_word(struct gen *gen, const struct ast_expr *target, int withou
 		code_map_value(gen->code, BPF_REG_7, fd_of(gen, map), layout_plain_offset(layout));
 		return;
 	}
-	find_or_add(gen, map, gen_key(gen, map, target->args), without);
+	gen_find_or_add(gen, map, gen_key(gen, map, target->args), without);
 }
 
 /* @m OP= value. Sums are exact on all CPUs; the others read and write. */
@@ -407,7 +406,7 @@ static void aggregate(struct gen *gen, const struct ast_map *map, struct gen_pla
 static void assign_aggregate(struct gen *gen, const struct ast_statement *statement)
 {
 	const struct ast_map *map = statement->target->map;
-	struct gen_place number = { 0 };
+	struct gen_place number = { 0 }, key;
 	int without = code_label(gen->code);
 
 	if (map->value_kind != AST_COUNT) {
@@ -415,7 +414,11 @@ static void assign_aggregate(struct gen *gen, const struct ast_statement *statem
 		gen_value(gen, statement->value->args);
 		gen_save(gen, number, 0, BPF_REG_0);
 	}
-	find_or_add(gen, map, gen_key(gen, map, statement->target->args), without);
+	key = gen_key(gen, map, statement->target->args);
+	if (gen_has_cache(gen, map))
+		gen_find_cached(gen, map, key, without);
+	else
+		gen_find_or_add(gen, map, key, without);
 	aggregate(gen, map, number, without);
 	code_place(gen->code, without);
 }

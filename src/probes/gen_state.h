@@ -114,6 +114,13 @@ void gen_map_delete(struct gen *gen, const struct ast_expr *call);
 /* The key of a map, at a place that it gives back with the mark. */
 struct gen_place gen_key(struct gen *gen, const struct ast_map *map, const struct ast_expr *keys);
 
+/* R7 = the value of a key, made of zeros if it is new; without room it is counted, and on to the label. */
+void gen_find_or_add(struct gen *gen, const struct ast_map *map, struct gen_place key, int without);
+
+/* gen_cache.c: the same, through the map's cache, if programs of this source may use it */
+bool gen_has_cache(const struct gen *gen, const struct ast_map *map);
+void gen_find_cached(struct gen *gen, const struct ast_map *map, struct gen_place key, int without);
+
 /* gen_output.c: a statement that is a call */
 void gen_call(struct gen *gen, const struct ast_expr *call);
 

@@ -2,7 +2,17 @@
 /* How values, keys and maps of a checked program lie in memory. */
 #include "probes/layout.h"
 
+#include <string.h>
+
 #define WORD 8u
+#define CACHE_LINE 64u
+
+/* A cache is for few keys that come often. A longer key takes as long to compare as the kernel to find. */
+#define CACHE_SLOTS_MIN	   8u
+#define CACHE_SLOTS_MAX	   64u
+#define CACHE_KEY_MAX	   64u
+/* Of a CPU: about what its first-level cache can spare. */
+#define CACHE_CPU_BYTES_MAX 16384u
 
 static uint32_t round_up(uint32_t bytes)
 {
@@ -49,6 +59,15 @@ bool layout_is_word(const struct ast_type *type)
 	}
 }
 
+bool layout_has_stack(const struct ast_type *type)
+{
+	bool has = type->kind == AST_KSTACK || type->kind == AST_USTACK;
+
+	for (uint32_t i = 0; type->kind == AST_TUPLE && i < type->count; i++)
+		has = has || layout_has_stack(&type->parts[i]);
+	return has;
+}
+
 uint32_t layout_sum_word(const struct layout_map *layout)
 {
 	return layout->buckets;
@@ -69,6 +88,48 @@ static uint32_t value_bytes(const struct ast_map *map, const struct layout_map *
 	}
 }
 
+/*
+ * Whether nothing but the programs of one unit of system calls changes values. To walk a stack takes much
+ * longer than to find it; and the server must see from the keys alone which stacks are used.
+ */
+static bool may_have_cache(const struct ast_map *map, const struct layout_map *layout)
+{
+	bool may = layout->kind == LAYOUT_KEYED_PER_CPU && layout->key_bytes <= CACHE_KEY_MAX &&
+		!map->is_shared && map->user && !strcmp(map->user->targets->system, "syscalls");
+
+	for (uint32_t i = 0; i < map->key_count; i++)
+		may = may && !layout_has_stack(&map->keys[i]);
+	return may;
+}
+
+static void lay_out_cache(const struct ast_map *map, struct layout_map *layout)
+{
+	if (!may_have_cache(map, layout))
+		return;
+	layout->cache.slots = CACHE_SLOTS_MAX;
+	while (layout->cache.slots >= CACHE_SLOTS_MIN && layout_cache_cpu_bytes(layout) > CACHE_CPU_BYTES_MAX)
+		layout->cache.slots /= 2;
+	if (layout->cache.slots < CACHE_SLOTS_MIN)
+		layout->cache.slots = 0;
+}
+
+uint32_t layout_slot_value(const struct layout_map *layout)
+{
+	return LAYOUT_SLOT_KEY + layout->key_bytes;
+}
+
+uint32_t layout_slot_bytes(const struct layout_map *layout)
+{
+	return layout_slot_value(layout) + layout->value_bytes;
+}
+
+uint32_t layout_cache_cpu_bytes(const struct layout_map *layout)
+{
+	const uint32_t bytes = layout->cache.slots * layout_slot_bytes(layout);
+
+	return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+}
+
 void layout_map(const struct ast_map *map, struct layout_map *layout)
 {
 	const bool is_plain = map->value_kind == AST_PLAIN;
@@ -87,6 +148,7 @@ void layout_map(const struct ast_map *map, struct layout_map *layout)
 	else if (map->value_kind == AST_LHIST)
 		layout->buckets = layout_lhist_buckets(map->low, map->high, map->step);
 	layout->value_bytes = value_bytes(map, layout);
+	lay_out_cache(map, layout);
 }
 
 uint32_t layout_plain_offset(const struct layout_map *layout)

@@ -28,6 +28,9 @@ uint32_t layout_bytes(const struct ast_type *type);
 /* Whether a value fits into a register. */
 bool layout_is_word(const struct ast_type *type);
 
+/* Whether it is a stack, or a tuple with one. */
+bool layout_has_stack(const struct ast_type *type);
+
 /* What a map is in the kernel. */
 enum layout_kind {
 	LAYOUT_ONE,	   /* an array with one value, for all CPUs: no keys, a plain value */
@@ -36,11 +39,29 @@ enum layout_kind {
 	LAYOUT_KEYED_PER_CPU,
 };
 
+/*
+ * A cache in front of a map KEYED_PER_CPU: an array map with one value, which the server maps into memory.
+ *
+ *	HEAD bytes	the generation of the map, from 1: clearing the map adds 1
+ *	for each CPU	slots, in steps of layout_cache_cpu_bytes():
+ *		8 bytes		the generation in which the key took the slot; any other: it is free
+ *		the key, and what was counted of it in the slot: the hash map has the rest of its value
+ *
+ * Only programs that nothing interrupts write slots (gen_source.is_alone), each those of its CPU.
+ */
+#define LAYOUT_CACHE_HEAD 64u
+#define LAYOUT_SLOT_KEY	  8
+
+struct layout_cache {
+	uint32_t slots; /* of each CPU: a power of two; 0: no cache */
+};
+
 struct layout_map {
 	enum layout_kind kind;
 	uint32_t key_bytes; /* 4 without keys: the index 0 */
 	uint32_t value_bytes;
 	uint32_t buckets; /* of HIST and LHIST */
+	struct layout_cache cache;
 };
 
 /*
@@ -52,6 +73,11 @@ struct layout_map {
  *	HIST, LHIST	a count for each bucket, the sum of all numbers, and 1 once one was negative
  */
 void layout_map(const struct ast_map *map, struct layout_map *layout);
+
+/* Of a slot of the cache: where its value is, and its bytes; and the bytes of all slots of a CPU. */
+uint32_t layout_slot_value(const struct layout_map *layout);
+uint32_t layout_slot_bytes(const struct layout_map *layout);
+uint32_t layout_cache_cpu_bytes(const struct layout_map *layout);
 
 /* Where the sum of a histogram is, in words; the mark of a negative number is behind it. */
 uint32_t layout_sum_word(const struct layout_map *layout);

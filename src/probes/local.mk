@@ -29,11 +29,13 @@ libprobes_a_SOURCES = \
 	%D%/stepped.c \
 	%D%/stepped.h \
 	%D%/store.c \
+	%D%/store_cache.c \
 	%D%/store_stacks.c \
 	%D%/store_state.h \
 	%D%/store.h \
 	%D%/value.c \
 	%D%/value.h \
+	%D%/gen_cache.c \
 	%D%/gen_calls.c \
 	%D%/gen_event.c \
 	%D%/gen_expr.c \

@@ -43,7 +43,7 @@ static int lay_out(struct store *store, const struct ast_map *map, struct err *e
 		return ast_fail(store->ast, map->place, E2BIG, err,
 			"@%s needs %u bytes for a key and %u for a value; the limits are %u and %u",
 			map->name, layout->key_bytes, layout->value_bytes, LAYOUT_KEY_MAX, LAYOUT_VALUE_MAX);
-	store->bytes += bytes_of(store, layout);
+	store->bytes += bytes_of(store, layout) + store_cache_bytes(store, layout);
 	/* the map of stacks is one for all of them */
 	if (store_has_stacks(map) && !store->stack_bytes) {
 		store->stack_bytes = (uint64_t)store->keys * (sizeof(struct gen_stack) + KEY_OVERHEAD);
@@ -74,6 +74,7 @@ static int create_map(struct store *store, const struct ast_map *map, struct err
 	const struct layout_map *layout = &store->layouts[map->number];
 	struct map_spec spec = { .name = "kp_probe", .entries = 1 };
 	const bool is_keyed = map->key_count != 0;
+	int ret;
 
 	spec.type = types[layout->kind];
 	spec.key_bytes = layout->key_bytes;
@@ -82,10 +83,11 @@ static int create_map(struct store *store, const struct ast_map *map, struct err
 		spec.entries = store->keys;
 	if (is_keyed && !is_ready(store, bytes_of(store, layout)))
 		spec.flags = BPF_F_NO_PREALLOC;
-	return map_create(&spec, &store->maps[map->number], err);
+	ret = map_create(&spec, &store->maps[map->number], err);
+	return ret ? ret : store_cache_create(store, map, err);
 }
 
-static int create_shared(const char *name, size_t bytes, int *fd, void **memory, struct err *err)
+int store_create_shared(const char *name, size_t bytes, int *fd, void **memory, struct err *err)
 {
 	const struct map_spec spec = { .type = BPF_MAP_TYPE_ARRAY, .name = name, .key_bytes = 4,
 		.value_bytes = (uint32_t)bytes, .entries = 1, .flags = BPF_F_MMAPABLE };
@@ -105,11 +107,13 @@ static int create_others(struct store *store, struct err *err)
 		.value_bytes = sizeof(struct gen_stack), .entries = store->keys,
 		.flags = BPF_F_NO_PREALLOC };
 	void *control = NULL, *counts = NULL;
-	int ret = create_shared("kp_probe_ctl", sizeof(*store->control), &store->control_fd, &control, err);
+	int ret = store_create_shared("kp_probe_ctl", sizeof(*store->control), &store->control_fd, &control,
+		err);
 
 	store->control = control;
 	if (!ret)
-		ret = create_shared("kp_probe_cnt", store->counts_bytes, &store->counts_fd, &counts, err);
+		ret = store_create_shared("kp_probe_cnt", store->counts_bytes, &store->counts_fd, &counts,
+			err);
 	store->counts = counts;
 	if (!ret)
 		ret = map_create(&zeros, &store->zeros_fd, err);
@@ -132,8 +136,10 @@ static struct store *make(const struct ast *ast, const struct store_options *opt
 	store->bytes = LAYOUT_VALUE_MAX; /* of the value that is all zeros */
 	store->counts_bytes = (size_t)ast->unit_count * store->cpu_slots * sizeof(struct gen_counts);
 	store->maps = g_new(int, ast->map_count + 1);
+	store->cache_fds = g_new(int, ast->map_count + 1);
 	for (uint32_t i = 0; i < ast->map_count; i++)
-		store->maps[i] = -1;
+		store->maps[i] = store->cache_fds[i] = -1;
+	store->caches = g_new0(struct store_cache, ast->map_count + 1);
 	store->layouts = g_new0(struct layout_map, ast->map_count + 1);
 	store->control_fd = store->counts_fd = store->zeros_fd = store->stacks_fd = -1;
 	pthread_mutex_init(&store->sweeping, NULL);
@@ -178,8 +184,10 @@ void store_destroy(struct store *store)
 {
 	if (!store)
 		return;
-	for (uint32_t i = 0; i < store->ast->map_count; i++)
+	for (uint32_t i = 0; i < store->ast->map_count; i++) {
 		close_fd(store->maps[i]);
+		store_cache_destroy(store, i);
+	}
 	if (store->control)
 		munmap(store->control, sizeof(*store->control));
 	if (store->counts)
@@ -190,6 +198,8 @@ void store_destroy(struct store *store)
 	close_fd(store->stacks_fd);
 	pthread_mutex_destroy(&store->sweeping);
 	g_free(store->maps);
+	g_free(store->cache_fds);
+	g_free(store->caches);
 	g_free(store->layouts);
 	g_free(store);
 }
@@ -208,6 +218,7 @@ void store_fill(const struct store *store, struct gen_env *env)
 {
 	env->ast = store->ast;
 	env->maps = store->maps;
+	env->caches = store->cache_fds;
 	env->layouts = store->layouts;
 	env->control = store->control_fd;
 	env->counts = store->counts_fd;
@@ -274,7 +285,7 @@ static void keep_extreme(const struct ast_map *map, const uint64_t *values, uint
 	sum[1] = 1;
 }
 
-static void add_cpu(const struct ast_map *map, const struct layout_map *layout, const uint64_t *values,
+void store_add_cpu(const struct ast_map *map, const struct layout_map *layout, const uint64_t *values,
 	uint64_t *sum)
 {
 	if (map->value_kind == AST_MIN || map->value_kind == AST_MAX) {
@@ -303,9 +314,13 @@ static bool is_set(const struct ast_map *map, const struct layout_map *layout, c
 	}
 }
 
-/* Adds the entry of a key; `raw` has room for what a lookup returns. */
+/*
+ * Adds the entry of a key; `raw` has room for what a lookup returns, `cached` is what the cache has of it, or
+ * NULL. A program may have added the key when the map was cleared, and have counted for what was cleared: a
+ * key of a map with a cache that has no value is none.
+ */
 static void add_entry(const struct store *store, const struct ast_map *map, const void *key, uint64_t *raw,
-	GArray *entries)
+	const uint64_t *cached, GArray *entries)
 {
 	const struct layout_map *layout = &store->layouts[map->number];
 	const uint32_t words = layout->value_bytes / sizeof(*raw);
@@ -317,10 +332,12 @@ static void add_entry(const struct store *store, const struct ast_map *map, cons
 	sum = g_new0(uint64_t, words);
 	if (is_per_cpu(layout))
 		for (uint32_t cpu = 0; cpu < store->cpus; cpu++)
-			add_cpu(map, layout, raw + (size_t)cpu * words, sum);
+			store_add_cpu(map, layout, raw + (size_t)cpu * words, sum);
 	else
 		memcpy(sum, raw, layout->value_bytes);
-	if (!map->key_count && !is_set(map, layout, sum)) {
+	if (cached)
+		store_add_cpu(map, layout, cached, sum);
+	if ((!map->key_count || layout->cache.slots) && !is_set(map, layout, sum)) {
 		g_free(sum);
 		return;
 	}
@@ -367,20 +384,34 @@ GArray *store_read(const struct store *store, const struct ast_map *map)
 	g_array_set_clear_func(entries, free_entry);
 	if (map->key_count) {
 		g_autoptr(GPtrArray) keys = store_keys(store, map);
+		g_autoptr(GHashTable) cached = store_cache_values(store, map);
 
-		for (guint i = 0; i < keys->len; i++)
-			add_entry(store, map, g_ptr_array_index(keys, i), raw, entries);
+		for (guint i = 0; i < keys->len; i++) {
+			const char *key = g_ptr_array_index(keys, i);
+			g_autoptr(GBytes) bytes = g_bytes_new_static(key, layout->key_bytes);
+
+			add_entry(store, map, key, raw, g_hash_table_lookup(cached, bytes), entries);
+		}
 	} else {
-		add_entry(store, map, &zero, raw, entries);
+		add_entry(store, map, &zero, raw, NULL, entries);
 	}
 	return entries;
 }
 
 uint32_t store_count_keys(const struct store *store, const struct ast_map *map)
 {
-	g_autoptr(GPtrArray) keys = map->key_count ? store_keys(store, map) : NULL;
+	g_autoptr(GPtrArray) keys = NULL;
+	g_autoptr(GArray) entries = NULL;
 
-	return keys ? keys->len : 0;
+	if (!map->key_count)
+		return 0;
+	if (store->layouts[map->number].cache.slots) {
+		/* a key without a value is none */
+		entries = store_read(store, map);
+		return entries->len;
+	}
+	keys = store_keys(store, map);
+	return keys->len;
 }
 
 /* ---- changes ----------------------------------------------------------------------------------- */
@@ -411,6 +442,7 @@ void store_clear(struct store *store, const struct ast_map *map)
 
 		for (guint i = 0; i < keys->len; i++)
 			map_delete(fd, g_ptr_array_index(keys, i));
+		store_cache_clear(store, map);
 	} else {
 		store_zero(store, map);
 	}

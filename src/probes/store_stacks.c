@@ -35,28 +35,19 @@ static void add_hashes(const struct ast_type *type, const char *data, GHashTable
 	}
 }
 
-static bool has_stacks(const struct ast_type *type)
-{
-	bool has = type->kind == AST_KSTACK || type->kind == AST_USTACK;
-
-	for (uint32_t i = 0; type->kind == AST_TUPLE && i < type->count; i++)
-		has = has || has_stacks(&type->parts[i]);
-	return has;
-}
-
 bool store_has_stacks(const struct ast_map *map)
 {
-	bool has = map->value_kind == AST_PLAIN && has_stacks(&map->value);
+	bool has = map->value_kind == AST_PLAIN && layout_has_stack(&map->value);
 
 	for (uint32_t i = 0; i < map->key_count; i++)
-		has = has || has_stacks(&map->keys[i]);
+		has = has || layout_has_stack(&map->keys[i]);
 	return has;
 }
 
 static void add_map(const struct store *store, const struct ast_map *map, GHashTable *hashes)
 {
 	const uint32_t offset = layout_plain_offset(store_layout(store, map));
-	const bool in_value = map->value_kind == AST_PLAIN && has_stacks(&map->value);
+	const bool in_value = map->value_kind == AST_PLAIN && layout_has_stack(&map->value);
 	g_autoptr(GArray) entries = NULL;
 
 	if (!store_has_stacks(map))
