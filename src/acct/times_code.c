@@ -117,13 +117,16 @@ void times_code_look(const struct times_env *env, struct code *code)
 	cell_code_end(code, end);
 }
 
-/* The time while the CPU was offline is in no state: it moves `base`. The CPU runs no program yet. */
+/*
+ * The time while the CPU was offline is in no state: it moves `base`. The CPU runs no program yet. The
+ * arguments of cpuhp_enter are the CPU, the state that it is to reach, and the one that this step is for.
+ */
 void times_code_cpu_starts(const struct times_env *env, struct code *code)
 {
 	int end = code_label(code);
 
 	code_mov(code, BPF_REG_9, BPF_REG_1);
-	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_9, CELL_CODE_ARG(1));
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_9, CELL_CODE_ARG(2));
 	code_alu32(code, BPF_MOV, BPF_REG_1, BPF_REG_1);
 	code_jump_if_imm(code, BPF_JNE, BPF_REG_1, (int32_t)env->bringup_state, end);
 	code_load(code, BPF_DW, BPF_REG_0, BPF_REG_9, CELL_CODE_ARG(0));

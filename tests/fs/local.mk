@@ -32,6 +32,7 @@ TRUTH_TESTS = \
 	%D%/kpdata_size.sh \
 	%D%/kpdata_write.sh \
 	%D%/prof_hotplug.sh \
+	%D%/mpstat_hotplug.sh \
 	%D%/prof_scopes.sh \
 	%D%/prof_latency.sh \
 	%D%/prof_offcpu.sh \

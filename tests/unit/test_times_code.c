@@ -22,6 +22,8 @@
 #include "bpf/program.h"
 #include "sys/clock.h"
 
+/* states of a CPU that starts: what it is to reach, and a step on its way */
+#define ONLINE	200
 #define BRINGUP 77
 
 enum program { IRQ_ENTRY, IRQ_EXIT, SOFTIRQ_ENTRY, SOFTIRQ_EXIT, CPU_STARTS, LOOK, PROGRAMS };
@@ -119,7 +121,7 @@ static void test_a_switch_that_was_not_reported_is_found(void **state)
 
 static void test_the_time_offline_is_in_no_state(void **state)
 {
-	const uint64_t starts[] = { cpu, BRINGUP, 0, 0 }, other[] = { cpu, BRINGUP - 1, 0, 0 };
+	const uint64_t starts[] = { cpu, ONLINE, BRINGUP, 0 }, other[] = { cpu, BRINGUP, BRINGUP - 1, 0 };
 	uint64_t base, before;
 	uint32_t result;
 
