@@ -41,6 +41,20 @@ static int resolve(void *arg, const char *name, enum ast_type_kind *type, uint64
 		nearest_text(&nearest, near, sizeof(near)));
 }
 
+/* A text that the field has no room for would never be found in it. */
+static int check_text(void *arg, const struct ast_expr *name, const struct ast_expr *literal,
+	struct err *err)
+{
+	const struct filter *filter = arg;
+	const uint32_t room = name->number == FILTER_COMM ? KERNEL_COMM_BYTES :
+		filter->fields[name->number - FILTER_FIELDS].bytes;
+
+	if (strlen(literal->text) < room)
+		return 0;
+	return expr_fail(filter->expr, literal, EINVAL, err, "'%s' has at most %u bytes", name->text,
+		room - 1);
+}
+
 int filter_create(const char *text, const struct filter_field *fields, uint32_t count,
 	struct filter **filter, struct err *err)
 {
@@ -56,6 +70,8 @@ int filter_create(const char *text, const struct filter_field *fields, uint32_t 
 	ret = expr_parse(text, &made->expr, err);
 	if (!ret)
 		ret = expr_check(made->expr, resolve, made, err);
+	if (!ret)
+		ret = expr_each_text(made->expr, check_text, made, err);
 	if (ret) {
 		filter_destroy(made);
 		return ret;
@@ -159,11 +175,11 @@ static void compare_name(void *arg, struct code *code, uint64_t name, const char
 	const struct filter_field *field;
 
 	if (name == FILTER_COMM) {
-		expr_code_compare(code, BPF_REG_8, emit->machine->task_comm, KERNEL_COMM_BYTES, text);
+		expr_code_compare(code, BPF_REG_8, emit->machine->task_comm, text);
 		return;
 	}
 	field = &filtering->filter->fields[name - FILTER_FIELDS];
-	expr_code_compare(code, emit->record, emit->record_at + (int)field->offset, field->bytes, text);
+	expr_code_compare(code, emit->record, emit->record_at + (int)field->offset, text);
 }
 
 void filter_emit(const struct filter *filter, struct emit *emit, const struct filter_frame *frame)

@@ -126,3 +126,22 @@ int expr_check(struct expr *expr, expr_resolve *resolve, void *arg, struct err *
 		ret = fail(&checking, expr->root, "a string alone is neither true nor false");
 	return ret;
 }
+
+static int each_text(const struct ast_expr *node, expr_text *each, void *arg, struct err *err)
+{
+	int ret = 0;
+
+	if (node->kind != AST_UNARY && node->kind != AST_BINARY)
+		return 0;
+	if (node->left && node->left->type.kind == AST_STRING)
+		return node->left->kind == AST_NAME ? each(arg, node->left, node->right, err)
+						    : each(arg, node->right, node->left, err);
+	if (node->left)
+		ret = each_text(node->left, each, arg, err);
+	return ret ? ret : each_text(node->right, each, arg, err);
+}
+
+int expr_each_text(const struct expr *expr, expr_text *each, void *arg, struct err *err)
+{
+	return each_text(expr->root, each, arg, err);
+}

@@ -43,4 +43,11 @@ typedef int expr_resolve(void *arg, const char *name, enum ast_type_kind *type, 
 /* Sets the types and resolves the names. The whole must be a number. -EINVAL with the column. */
 int expr_check(struct expr *expr, expr_resolve *resolve, void *arg, struct err *err);
 
+/* A name and the text that it is compared with. */
+typedef int expr_text(void *arg, const struct ast_expr *name, const struct ast_expr *literal,
+	struct err *err);
+
+/* Calls each() for each of them in a checked tree, until it returns other than 0; returns that, or 0. */
+int expr_each_text(const struct expr *expr, expr_text *each, void *arg, struct err *err);
+
 #endif

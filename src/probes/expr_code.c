@@ -11,16 +11,14 @@ struct emitting {
 	struct code *code;
 };
 
-void expr_code_compare(struct code *code, int reg, int offset, uint32_t room, const char *text)
+void expr_code_compare(struct code *code, int reg, int offset, const char *text)
 {
 	int differs = code_label(code), done = code_label(code);
 
-	for (uint32_t i = 0; i <= strlen(text) && i < room; i++) {
+	for (uint32_t i = 0; i <= strlen(text); i++) {
 		code_load(code, BPF_B, BPF_REG_0, reg, offset + (int)i);
 		code_jump_if_imm(code, BPF_JNE, BPF_REG_0, (unsigned char)text[i], differs);
 	}
-	if (strlen(text) >= room)
-		code_jump(code, differs); /* no value is so long with its NUL */
 	code_mov_imm(code, BPF_REG_0, 1);
 	code_jump(code, done);
 	code_place(code, differs);

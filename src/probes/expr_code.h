@@ -24,9 +24,9 @@ struct expr_names {
 void expr_code_value(const struct expr *expr, const struct expr_names *names, struct code *code);
 
 /*
- * R0 = 1 if the string in the `room` bytes at an offset from a register is `text`, else 0. It ends with a
- * NUL unless it fills them.
+ * R0 = 1 if the string at an offset from a register is `text`, else 0. The caller has checked that there is
+ * room for the text and its NUL (expr_each_text).
  */
-void expr_code_compare(struct code *code, int reg, int offset, uint32_t room, const char *text);
+void expr_code_compare(struct code *code, int reg, int offset, const char *text);
 
 #endif

@@ -63,9 +63,9 @@ static int resolve(void *arg, const char *name, enum ast_type_kind *type, uint64
 }
 
 /* A string that is compared with the name. */
-static int note_string(struct only *only, const struct ast_expr *name, const struct ast_expr *literal,
-	struct err *err)
+static int note_text(void *arg, const struct ast_expr *name, const struct ast_expr *literal, struct err *err)
 {
+	struct only *only = arg;
 	struct named_cgroup named = { .node = literal };
 
 	if (name->number == ONLY_CGROUP)
@@ -74,20 +74,6 @@ static int note_string(struct only *only, const struct ast_expr *name, const str
 		return expr_fail(only->expr, literal, EINVAL, err,
 			"the name of a task has at most %u bytes", KERNEL_COMM_BYTES - 1);
 	return 0;
-}
-
-static int note_strings(struct only *only, const struct ast_expr *node, struct err *err)
-{
-	int ret = 0;
-
-	if (node->kind != AST_UNARY && node->kind != AST_BINARY)
-		return 0;
-	if (node->left && node->left->type.kind == AST_STRING)
-		return node->left->kind == AST_NAME ? note_string(only, node->left, node->right, err)
-						    : note_string(only, node->right, node->left, err);
-	if (node->left)
-		ret = note_strings(only, node->left, err);
-	return ret ? ret : note_strings(only, node->right, err);
 }
 
 int only_find_cgroups(struct only *only, struct err *err)
@@ -117,7 +103,7 @@ int only_create(const char *text, const char *proc, struct only **out, struct er
 	if (!ret)
 		ret = expr_check(only->expr, resolve, only, err);
 	if (!ret)
-		ret = note_strings(only, expr_root(only->expr), err);
+		ret = expr_each_text(only->expr, note_text, only, err);
 	if (!ret)
 		ret = only_find_cgroups(only, err);
 	if (ret) {
@@ -315,7 +301,7 @@ static void compare(void *arg, struct code *code, uint64_t name, const char *tex
 	const struct cgroup *cgroup;
 
 	if (name == ONLY_COMM) {
-		expr_code_compare(code, BPF_REG_8, emitting->fields->comm, KERNEL_COMM_BYTES, text);
+		expr_code_compare(code, BPF_REG_8, emitting->fields->comm, text);
 		return;
 	}
 	cgroup = find_cgroup(emitting->only, text);

@@ -140,7 +140,7 @@ done
 put "$GETPPID" "1 /pid == $CALLER/"
 
 # filters
-for row in 'pid == |column 8' 'pid = 3|column 5' 'nosuch == 1|no field' 'comm == 3|column 6' '"a|column 1' '|column 1'; do
+for row in 'pid == |column 8' 'pid = 3|column 5' 'nosuch == 1|no field' 'comm == 3|column 6' 'comm == "0123456789abcdef"|column 9' '"a|column 1' '|column 1'; do
 	fails_with "Invalid argument" put "$GETPPID" "1 /${row%|*}/"
 	check "kperr has the place: $row" grep -q "${row#*|}" <(tail -n 1 "$MNT/kperr")
 	same "a wrong filter changes nothing" "1 /pid == $CALLER/" "$(cat "$MNT/$GETPPID")"
