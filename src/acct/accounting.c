@@ -36,6 +36,7 @@ struct accounting {
 	GArray *rows;   /* m: of struct row, by CPU number */
 	size_t text_bytes, raw_bytes; /* m: size of the newest text of its kind; 0 if none was made */
 	uint64_t backward_steps; /* m */
+	uint64_t asked; /* m: readings of a CPU that was asked for the time in progress */
 	bool on;        /* m */
 	bool ipi;       /* m */
 };
@@ -112,6 +113,8 @@ static int take_sample(struct accounting *acct, bool count)
 		was_online = row->online;
 		row->present = cpu->present;
 		row->online = cpu->online;
+		if (attachment && acct->ipi && cpu->online)
+			acct->asked += exact_ask(acct->exact, i);
 		measured = attachment && exact_read(acct->exact, i, cpu->online, &times);
 		if (cpu->online)
 			advance_row(acct, row, cpu->ns, now_ns, measured ? &times : NULL, attachment,
@@ -463,8 +466,10 @@ int accounting_print_stats(struct accounting *acct, struct stats *stats)
 	stats_text(stats, acct->ipi ? "on" : "off", "mpstat.ipi");
 	stats_text(stats, acct->exact && exact_is_attached(acct->exact) ? "bpf" : acct->ops->name,
 		"mpstat.source");
-	if (acct->exact)
+	if (acct->exact) {
 		stats_text(stats, exact_split_name(exact_split(acct->exact)), "mpstat.split");
+		stats_u64(stats, acct->asked, "mpstat.asked");
+	}
 	stats_u64(stats, acct->backward_steps, "mpstat.backward_steps");
 	for (i = 0; !ret && i < acct->rows->len; i++) {
 		row = &g_array_index(acct->rows, struct row, i);

@@ -80,14 +80,14 @@ int accounting_reset(struct accounting *acct);
 int accounting_set_on(struct accounting *acct, enum switch_word to);
 bool accounting_is_on(struct accounting *acct);
 
-/* Kept for sources that must send IPIs to CPUs to read their times; /proc/stat needs none. */
+/* Whether readings of exact times interrupt CPUs that have changed no state since the last one. */
 void accounting_set_ipi(struct accounting *acct, enum switch_word to);
 
 /*
  * Adds mpstat.ipi and mpstat.accounting (on or off), mpstat.source, mpstat.backward_steps (how
- * often a counter of the kernel was below an earlier value of itself) and cpu.N.steal_ns (under
- * the rules above, so since the baseline). On failure the cpu rows are missing, the others are
- * there.
+ * often a counter of the kernel was below an earlier value of itself), with exact times mpstat.asked and
+ * mpstat.split, and cpu.N.steal_ns (under the rules above, so since the baseline). On failure the cpu rows
+ * are missing, the others are there.
  */
 int accounting_print_stats(struct accounting *acct, struct stats *stats);
 

@@ -9,6 +9,7 @@
 
 #include "acct/task_code.h"
 #include "acct/times_code.h"
+#include "base/atomic.h"
 #include "bpf/map.h"
 #include "bpf/program.h"
 #include "sys/clock.h"
@@ -72,6 +73,7 @@ struct attach {
 	size_t bytes;
 	uint64_t since_ns;
 	struct cycles *cycles; /* NULL if they are not counted */
+	uint64_t *seen;	       /* by CPU: `last` of its cell at the last attach_ask() */
 	int look; /* the program that is run on a CPU */
 	int links[G_N_ELEMENTS(places)];
 };
@@ -197,6 +199,7 @@ int attach_open(bool divided, bool counted, struct attach **attach, struct err *
 	for (i = 0; i < G_N_ELEMENTS(places); i++)
 		a->links[i] = -1;
 	ret = attach_all(a, types, divided, err);
+	a->seen = g_new0(uint64_t, a->env.cpus + 1);
 	types_close(types);
 	if (!ret && counted)
 		ret = cycles_open(a->env.cpus, &a->cycles, err);
@@ -227,6 +230,7 @@ void attach_close(struct attach *attach)
 	close_fd(attach->look);
 	close_fd(attach->env.cells);
 	close_fd(attach->env.tasks);
+	g_free(attach->seen);
 	g_free(attach);
 }
 
@@ -260,6 +264,17 @@ void attach_read_cycles(const struct attach *attach, unsigned int cpu, bool onli
 void attach_look(struct attach *attach, unsigned int cpu)
 {
 	(void)program_run_on(attach->look, cpu); /* an offline CPU changes no state */
+}
+
+bool attach_ask(struct attach *attach, unsigned int cpu)
+{
+	const struct cell *cell = &attach->cells[cpu];
+	const bool asks = atomic_plain_read_relaxed(&cell->last) == attach->seen[cpu];
+
+	if (asks)
+		attach_look(attach, cpu);
+	attach->seen[cpu] = atomic_plain_read_relaxed(&cell->last);
+	return asks;
 }
 
 uint64_t attach_since_ns(const struct attach *attach)

@@ -33,6 +33,8 @@ bool attach_is_counted(const struct attach *attach);
 bool attach_is_divided(const struct attach *attach);
 /* Lets the CPU add the time in progress; an offline one is left out. */
 void attach_look(struct attach *attach, unsigned int cpu);
+/* The same if the CPU has changed no state since the last attach_ask(); whether it was asked. One thread. */
+bool attach_ask(struct attach *attach, unsigned int cpu);
 /* CLOCK_MONOTONIC, when it began. */
 uint64_t attach_since_ns(const struct attach *attach);
 /* The descriptor of the table of tasks (struct task_entry by thread). */

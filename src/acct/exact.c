@@ -319,6 +319,14 @@ bool exact_read(struct exact *exact, unsigned int cpu, bool online, struct exact
 	return true;
 }
 
+bool exact_ask(struct exact *exact, unsigned int cpu)
+{
+	unsigned int cpus;
+
+	attach_cells(exact->attach, &cpus);
+	return cpu < cpus && attach_ask(exact->attach, cpu);
+}
+
 void exact_end(struct exact *exact)
 {
 	pthread_mutex_unlock(&exact->lock);

@@ -75,10 +75,12 @@ void exact_set_split(struct exact *exact, enum exact_split split);
 /*
  * Reading: begin returns the number of the attachment whose times are read until end, or 0 if nothing is
  * measured; then end is not called. Nothing else may be called in between. exact_read() returns false
- * for a CPU that is not known; an offline one stands still.
+ * for a CPU that is not known; an offline one stands still. exact_ask() lets an online CPU that has changed
+ * no state since the last one add the time in progress; it returns whether the CPU was asked.
  */
 uint64_t exact_begin(struct exact *exact);
 bool exact_read(struct exact *exact, unsigned int cpu, bool online, struct exact_times *times);
+bool exact_ask(struct exact *exact, unsigned int cpu);
 void exact_end(struct exact *exact);
 
 /*
@@ -95,7 +97,7 @@ bool exact_is_attached(struct exact *exact);
 enum exact_split exact_split(struct exact *exact);
 const char *exact_split_name(enum exact_split split);
 
-/* Adds cpu.N.wait..., cpu.N.switches and cpu.N.migrations while it is measured, and mpstat.attached. */
+/* Adds cpu.N.wait..., cpu.N.switches and cpu.N.migrations while it is measured. */
 void exact_print_stats(struct exact *exact, struct stats *stats);
 
 #endif

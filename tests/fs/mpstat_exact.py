@@ -114,6 +114,8 @@ def finds_what_runs_between_ticks():
     last = span.look()[CPU]
     passed, idle = sum(last) - sum(first), last[3] - first[3]
     print(f"ran {ran} of {took} ns: idle {idle} of {passed}")
+    if ran < took // 10:
+        fail(f"the program ran for {ran} of {took} ns only, which proves little")
     if idle > passed - ran + ran // 100:
         fail(f"of {passed} ns a program ran {ran} ns, and CPU {CPU} is shown idle for {idle} ns")
     # In all that time it was on a CPU, or waited for one, or slept.
@@ -126,10 +128,36 @@ def finds_what_runs_between_ticks():
     print(f"sched: {found[0]}")
     if on_cpu + runnable + unknown < ran * 0.99:
         fail(f"it ran for {ran} ns, waiting included, and is shown with {on_cpu} ns and {runnable} ns of waiting")
+    # what it did before and behind the time that it measured
+    if on_cpu > ran * 1.01 + lived - took:
+        fail(f"it ran for {ran} ns, waiting included, and is shown with {on_cpu} ns on a CPU")
     if not took * 0.99 <= on_cpu + runnable + sleeping + blocked + unknown <= lived * 1.01:
         fail(f"it took {took} ns and lived {lived} ns at most: {found[0]}")
     if sleeping + blocked > lived - ran * 0.99:
         fail(f"it slept for {lived - ran} ns at most: {found[0]}")
+
+
+def asked():
+    return int(re.search(r"^mpstat\.asked (\d+)$", read("kpstat"), re.M)[1])
+
+
+# By a CPU that spends the time between two readings in one state: it waits, or this program runs on it.
+def asks_cpus():
+    for word in ("source bpf", "ipi on"):
+        put("mpstat", word)
+    first = asked()
+    end = time.monotonic() + 60
+    while asked() == first and time.monotonic() < end:
+        pass
+    if asked() == first:
+        fail("with ipi on no reading asks a CPU")
+    put("mpstat", "ipi off")
+    first = asked()
+    for _ in range(200):
+        rows()
+    if asked() != first:
+        fail("with ipi off readings ask CPUs")
+    put("mpstat", "ipi on")
 
 
 for words in (["source procstat"], ["source bpf"], ["source bpf", "split calls"], ["split ticks"]):
@@ -141,6 +169,8 @@ for words in (["source procstat"], ["source bpf"], ["source bpf", "split calls"]
     if (said["mpstat.split"] == "calls") != ("split calls" in words):
         fail(f"{words}: mpstat.split {said['mpstat.split']}")
     adds_up(" ".join(words))
+
+asks_cpus()
 
 # from one source to the other without a jump
 span = Span("changing sources")
