@@ -3,6 +3,7 @@
 #include "bpf/code.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -266,10 +267,38 @@ static void resolve(struct code *code)
 	}
 }
 
+static bool is_of_map(const struct bpf_insn *insn)
+{
+	return insn->code == (BPF_LD | BPF_DW | BPF_IMM) &&
+		(insn->src_reg == BPF_PSEUDO_MAP_FD || insn->src_reg == BPF_PSEUDO_MAP_VALUE);
+}
+
+/* The kernel says of too many maps only that there are. */
+static void count_maps(struct code *code)
+{
+	int32_t maps[CODE_MAPS_MAX];
+	uint32_t count = 0, at;
+
+	for (const struct bpf_insn *insn = code->insns; insn < code->insns + code->count; insn++) {
+		if (!is_of_map(insn))
+			continue;
+		for (at = 0; at < count && maps[at] != insn->imm; at++)
+			;
+		if (at == CODE_MAPS_MAX) {
+			fail(code, E2BIG, "the program needs more than the 64 maps that the kernel allows");
+			return;
+		}
+		if (at == count)
+			maps[count++] = insn->imm;
+	}
+}
+
 int code_finish(struct code *code, struct err *err)
 {
 	if (!code->error)
 		resolve(code);
+	if (!code->error)
+		count_maps(code);
 	if (code->error)
 		return err_set(err, -code->error, "%s", code->reason);
 	return 0;

@@ -35,6 +35,9 @@
 /* More instructions than any program here has; below the offsets that a jump can have. */
 #define CODE_INSTRUCTIONS_MAX 16384
 
+/* The kernel's limit of the maps that a program names (MAX_USED_MAPS). */
+#define CODE_MAPS_MAX 64
+
 struct code {
 	struct bpf_insn *insns;
 	uint32_t count;
@@ -108,8 +111,8 @@ int code_stack(struct code *code, int bytes);
 void code_stack_back(struct code *code, int mark);
 
 /*
- * Resolves the labels. Returns 0 or the first error: -ENOMEM, -E2BIG (too many instructions, a jump too
- * far, or more stack than there is), -EINVAL (a label without a place). After success `insns` and
+ * Resolves the labels. Returns 0 or the first error: -ENOMEM, -E2BIG (too many instructions or maps, a jump
+ * too far, or more stack than there is), -EINVAL (a label without a place). After success `insns` and
  * `count` are the program.
  */
 int code_finish(struct code *code, struct err *err);

@@ -130,3 +130,8 @@ int ast_fail(const struct ast *ast, struct ast_place place, int code, struct err
 	show_place(ast, place, shown, sizeof(shown));
 	return err_set(err, code, "line %u, column %u: %s%s", place.line, place.column, why, shown);
 }
+
+bool ast_has_place(const struct err *err)
+{
+	return strncmp(err->text, "line ", 5) == 0;
+}

@@ -348,5 +348,7 @@ const char *ast_copy_text(struct ast *ast, const char *text, size_t bytes);
  */
 int ast_fail(const struct ast *ast, struct ast_place place, int code, struct err *err,
 	const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* Whether it is an error with a line and a column. */
+bool ast_has_place(const struct err *err);
 
 #endif

@@ -424,18 +424,32 @@ static int attach_each(struct attaching *attaching, attach_one *one)
 	return ret;
 }
 
+/* Says at which probe it failed, unless the sentence has a place in the text or is too long for one. */
+static int add_place(const struct attaching *attaching, int ret)
+{
+	const struct ast_target *target = attaching->target;
+	const struct err why = *attaching->err;
+
+	if (ast_has_place(&why) || strlen(target->text) + strlen(why.text) + 3 > ERR_TEXT_MAX / 2)
+		return ret;
+	return ast_fail(attaching->env->ast, target->probe->place, -ret, attaching->err, "%s: %s",
+		target->text, why.text);
+}
+
 int attach_unit(const struct attach_machine *machine, struct gen_env *env, const struct ast_unit *unit,
 	struct attached *attached, struct err *err)
 {
 	struct attaching attaching = { .machine = machine, .env = env, .unit = unit, .attached = attached,
 		.err = err, .target = unit->targets, .outputs = env->outputs->items->len };
 	attach_one *one = attach_kinds[unit->kind];
+	int ret;
 
 	attached->probes = unit->target_count;
 	attached->file_links = machine->links;
 	attached->group = machine->group;
-	return one == attach_tracepoints || one == attach_kprobes || one == attach_events ?
+	ret = one == attach_tracepoints || one == attach_kprobes || one == attach_events ?
 		one(&attaching) : attach_each(&attaching, one);
+	return ret ? add_place(&attaching, ret) : 0;
 }
 
 void attached_count(const struct attached *attached, struct attached_counts *sums)

@@ -4,6 +4,7 @@
  * each of them one of its own where its text means something else than the others'.
  */
 #include <errno.h>
+#include <glib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +20,14 @@ struct finding {
 	const struct ast_probe *probe;
 	struct ast_target **last;
 	uint32_t found, taken; /* of this probe: all, and those that are targets */
+	GHashTable *targets;   /* their kinds and names as text; NULL if the rule has one probe */
 };
+
+static bool is_function(const struct ast_probe *probe)
+{
+	return probe->kind == PROBE_KPROBE || probe->kind == PROBE_KRETPROBE || probe->kind == PROBE_FENTRY ||
+	       probe->kind == PROBE_FEXIT;
+}
 
 /* ---- targets ----------------------------------------------------------------------------------- */
 
@@ -32,6 +40,20 @@ static const char *target_text(struct finding *finding, const char *system, cons
 		return probe->text;
 	snprintf(text, sizeof(text), "%s:%s%s%s", kind_name(probe->kind), system, *system ? ":" : "", name);
 	return ast_copy_text(finding->check->ast, text, strlen(text));
+}
+
+/* Whether no other probe of the rule has found it. What the kernel does not list is known by its text. */
+static bool is_new(struct finding *finding, const struct ast_target *target)
+{
+	const enum ast_probe_kind kind = target->probe->kind;
+	const bool is_listed = kind == PROBE_TRACEPOINT || kind == PROBE_RAWTRACEPOINT ||
+		is_function(target->probe);
+
+	if (!finding->targets)
+		return true;
+	return g_hash_table_add(finding->targets, is_listed ?
+		g_strdup_printf("%d %s:%s", kind, target->system, target->name) :
+		g_strdup_printf("%d %s", kind, target->text));
 }
 
 /* targets_each() */
@@ -49,15 +71,17 @@ static int add_target(void *arg, const char *system, const char *name)
 	if (!target)
 		return check_no_memory(check);
 	target->probe = finding->probe;
-	target->number = check->ast->target_count++;
 	target->text = target_text(finding, system, name);
 	target->system = ast_copy_text(check->ast, system, strlen(system));
 	target->name = ast_copy_text(check->ast, name, strlen(name));
 	if (!target->text || !target->system || !target->name)
 		return check_no_memory(check);
+	finding->taken++;
+	if (!is_new(finding, target))
+		return 0;
+	target->number = check->ast->target_count++;
 	*finding->last = target;
 	finding->last = &target->next;
-	finding->taken++;
 	return 0;
 }
 
@@ -126,12 +150,6 @@ static const char *nearest_names(const struct check *check, const struct ast_pro
 	return nearest_text(&nearest, text, size);
 }
 
-static bool is_function(const struct ast_probe *probe)
-{
-	return probe->kind == PROBE_KPROBE || probe->kind == PROBE_KRETPROBE || probe->kind == PROBE_FENTRY ||
-	       probe->kind == PROBE_FEXIT;
-}
-
 static void describe_missing(const struct finding *finding, int ret, char *text, size_t size)
 {
 	const struct ast_probe *probe = finding->probe;
@@ -179,7 +197,9 @@ static int fail_too_many(const struct finding *finding)
 /* All of a rule. Some may be missing: programs name the same function as several kernels call it. */
 static int find_all(struct check *check, const struct ast_rule *rule, struct ast_target **first)
 {
-	struct finding finding = { .check = check, .last = first };
+	g_autoptr(GHashTable) targets = rule->probes->next ?
+		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL) : NULL;
+	struct finding finding = { .check = check, .last = first, .targets = targets };
 	const struct ast_probe *missing = NULL;
 	char why[ERR_TEXT_MAX / 2], first_why[ERR_TEXT_MAX / 2] = "", near[NEAREST_TEXT_MAX];
 	int ret;

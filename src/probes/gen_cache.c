@@ -9,6 +9,9 @@
 /* Odd, with many bits: the upper bits of a product depend on all bits of the key. */
 #define HASH_TIMES 0x9e3779b97f4a7c15ull
 
+/* Statements of a unit that use caches: each takes some 100 instructions more than without. */
+#define GEN_CACHED_MAX 16u
+
 struct cache_use {
 	const struct ast_map *map;
 	const struct layout_map *layout;
@@ -18,9 +21,10 @@ struct cache_use {
 	int generation; /* on the stack: that of the map when the program looked */
 };
 
-bool gen_has_cache(const struct gen *gen, const struct ast_map *map)
+bool gen_takes_cache(struct gen *gen, const struct ast_map *map)
 {
-	return gen->source->is_alone && gen->env->layouts[map->number].cache.slots;
+	return gen->source->is_alone && gen->env->layouts[map->number].cache.slots &&
+		gen->cached++ < GEN_CACHED_MAX;
 }
 
 /* R7 = the offset of the key's slot among those of a CPU. */

@@ -415,7 +415,7 @@ static void assign_aggregate(struct gen *gen, const struct ast_statement *statem
 		gen_save(gen, number, 0, BPF_REG_0);
 	}
 	key = gen_key(gen, map, statement->target->args);
-	if (gen_has_cache(gen, map))
+	if (gen_takes_cache(gen, map))
 		gen_find_cached(gen, map, key, without);
 	else
 		gen_find_or_add(gen, map, key, without);

@@ -25,6 +25,7 @@ struct gen {
 	bool has_scratch;  /* R9 is the scratch memory */
 	uint32_t scratch, scratch_most; /* bytes in use, and the most that were */
 	uint32_t unrolled; /* passes of all unroll() */
+	uint32_t cached;   /* statements that use caches */
 	int done; /* label: the end of the unit */
 	int error;
 	struct err *err;
@@ -117,8 +118,8 @@ struct gen_place gen_key(struct gen *gen, const struct ast_map *map, const struc
 /* R7 = the value of a key, made of zeros if it is new; without room it is counted, and on to the label. */
 void gen_find_or_add(struct gen *gen, const struct ast_map *map, struct gen_place key, int without);
 
-/* gen_cache.c: the same, through the map's cache, if programs of this source may use it */
-bool gen_has_cache(const struct gen *gen, const struct ast_map *map);
+/* gen_cache.c: the same through the map's cache, if there is one and the next statement may use it */
+bool gen_takes_cache(struct gen *gen, const struct ast_map *map);
 void gen_find_cached(struct gen *gen, const struct ast_map *map, struct gen_place key, int without);
 
 /* gen_output.c: a statement that is a call */

@@ -11,8 +11,9 @@
 #define CACHE_SLOTS_MIN	   8u
 #define CACHE_SLOTS_MAX	   64u
 #define CACHE_KEY_MAX	   64u
-/* Of a CPU: about what its first-level cache can spare. */
+/* Of a CPU, about what its first-level cache can spare; and of all CPUs, which is memory of the kernel. */
 #define CACHE_CPU_BYTES_MAX 16384u
+#define CACHE_BYTES_MAX	    (1u << 20)
 
 static uint32_t round_up(uint32_t bytes)
 {
@@ -102,12 +103,15 @@ static bool may_have_cache(const struct ast_map *map, const struct layout_map *l
 	return may;
 }
 
-static void lay_out_cache(const struct ast_map *map, struct layout_map *layout)
+void layout_cache(const struct ast_map *map, uint32_t cpus, struct layout_map *layout)
 {
+	const uint32_t bytes_most = cpus > CACHE_BYTES_MAX / CACHE_CPU_BYTES_MAX ? CACHE_BYTES_MAX / cpus
+										 : CACHE_CPU_BYTES_MAX;
+
 	if (!may_have_cache(map, layout))
 		return;
 	layout->cache.slots = CACHE_SLOTS_MAX;
-	while (layout->cache.slots >= CACHE_SLOTS_MIN && layout_cache_cpu_bytes(layout) > CACHE_CPU_BYTES_MAX)
+	while (layout->cache.slots >= CACHE_SLOTS_MIN && layout_cache_cpu_bytes(layout) > bytes_most)
 		layout->cache.slots /= 2;
 	if (layout->cache.slots < CACHE_SLOTS_MIN)
 		layout->cache.slots = 0;
@@ -148,7 +152,6 @@ void layout_map(const struct ast_map *map, struct layout_map *layout)
 	else if (map->value_kind == AST_LHIST)
 		layout->buckets = layout_lhist_buckets(map->low, map->high, map->step);
 	layout->value_bytes = value_bytes(map, layout);
-	lay_out_cache(map, layout);
 }
 
 uint32_t layout_plain_offset(const struct layout_map *layout)

@@ -73,6 +73,8 @@ struct layout_map {
  *	HIST, LHIST	a count for each bucket, the sum of all numbers, and 1 once one was negative
  */
 void layout_map(const struct ast_map *map, struct layout_map *layout);
+/* Gives it a cache for so many CPUs if the map may have one. */
+void layout_cache(const struct ast_map *map, uint32_t cpus, struct layout_map *layout);
 
 /* Of a slot of the cache: where its value is, and its bytes; and the bytes of all slots of a CPU. */
 uint32_t layout_slot_value(const struct layout_map *layout);

@@ -19,6 +19,8 @@
 #define PREALLOC_MAX MIB
 /* What the kernel needs for a key besides its bytes, about. */
 #define KEY_OVERHEAD 64u
+/* Maps of a text that have caches: each takes two of the 64 maps that the kernel allows a program. */
+#define CACHES_MAX 8u
 
 /* ---- creation ---------------------------------------------------------------------------------- */
 
@@ -39,6 +41,9 @@ static int lay_out(struct store *store, const struct ast_map *map, struct err *e
 	struct layout_map *layout = &store->layouts[map->number];
 
 	layout_map(map, layout);
+	if (store->cached < CACHES_MAX)
+		layout_cache(map, store->cpu_slots, layout);
+	store->cached += layout->cache.slots != 0;
 	if (layout->value_bytes > LAYOUT_VALUE_MAX || layout->key_bytes > LAYOUT_KEY_MAX)
 		return ast_fail(store->ast, map->place, E2BIG, err,
 			"@%s needs %u bytes for a key and %u for a value; the limits are %u and %u",

@@ -23,6 +23,7 @@ struct store {
 	uint64_t ready_bytes, ready_most;
 	int *maps, *cache_fds;
 	struct store_cache *caches;
+	uint32_t cached; /* maps that have one */
 	struct layout_map *layouts;
 	int control_fd, counts_fd, zeros_fd, stacks_fd;
 	struct gen_control *control; /* shared with the programs */

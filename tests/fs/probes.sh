@@ -107,6 +107,21 @@ events=$(stat_of probes.half.events)
 most=$(awk '/^# [0-9]* events/ { print $2 }' "$MNT/probes/half")
 check "kpstat has the events" [ "$events" -ge "$least" -a "$events" -le "$most" ]
 
+# a probe that a rule names twice is one
+callers 1000
+set -- $CALLERS
+put probes/twice "syscall:getppid:entry, tracepoint:syscalls:sys_enter_getppid, tracepoint:syscalls:sys_enter_getppi* /pid == $1 || pid == $2/
+	{ @ = count(); }
+tracepoint:sched:sched_process_exit, tracepoint:sched:sched_process_exit /pid == $1 || pid == $2/ { @exits = count(); }"
+go
+check "once: $(grep '^@' "$MNT/probes/twice")" grep -qx '@: 2000' "$MNT/probes/twice"
+check "and of other tracepoints" grep -qx '@exits: 2' "$MNT/probes/twice"
+rm "$MNT/probes/twice"
+
+# errors of attaching have their place
+fails_with "No such file" put probes/twice 'uprobe:/nosuch:x { @ = count(); }'
+check "the place: $(last_error)" grep -q 'line 1, column 1: uprobe:/nosuch:x: ' "$MNT/kperr"
+
 # what programs take is measured while somebody reads it: the reading above was the first one
 is_measured() {
 	[ "$(stat_of probes.half.runs_measured)" -gt 0 ]

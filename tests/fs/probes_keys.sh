@@ -139,6 +139,28 @@ go
 come_back
 same "those that were not removed" "$(expected n | awk '$1 % 2 { print }')" "$(values "$MNT/probes/count" count)"
 
+# a rule with many maps: the first have caches, and each counts all; the kernel allows a program 64 maps
+many_maps() {
+	printf 'syscall:lseek:entry /comm == "probes_keys"/ { '
+	for ((i = 0; i < $1; i++)); do
+		printf '@m%d[args.whence] = count(); ' "$i"
+	done
+	echo '}'
+}
+check "50 maps: $(tail -n 3 "$MNT/kperr")" put probes/count "$(many_maps 50)"
+callers 5
+go
+come_back
+same "50 maps of 5 keys" 250 "$(grep -c "^@m[0-9]*\[[0-4]\]: $((COUNT * KEYS))\$" "$MNT/probes/count")"
+fails_with "Argument list too long" put probes/count "$(many_maps 70)"
+check "it says why: $(tail -n 3 "$MNT/kperr")" grep -q 'line 1, column 1: .* 64 maps' "$MNT/kperr"
+put probes/count "syscall:lseek:entry /comm == \"probes_keys\"/ { unroll(40) { @h[comm, args.whence] = hist(args.offset); } }"
+callers 5
+go
+come_back
+same "40 statements" $((40 * COUNT * KEYS * 5)) \
+	"$(sed -n 's/^\[.*[])] *\([0-9]*\) |.*/\1/p' "$MNT/probes/count" | awk '{ n += $1 } END { print n }')"
+
 # a key without room is dropped and counted: in the cache there is none that the map has no room for
 serve_end
 serve -o probe_keys=16
