@@ -20,6 +20,7 @@ static const char regs_nr[] = "orig_ax";
 static const char *const regs_args[KERNEL_CALL_ARGS] = { "di", "si", "dx", "r10", "r8", "r9" };
 static const char *const regs_params[EMIT_PARAMS] = { "di", "si", "dx", "cx", "r8", "r9" };
 static const char *const regs_result = "ax";
+static const char *const regs_compat[KERNEL_CALL_ARGS] = { "bx", "cx", "dx", "si", "di", "bp" };
 /* TS_COMPAT of arch/x86/include/asm/thread_info.h */
 #define COMPAT_STATUS 2
 #elif defined(__aarch64__)
@@ -90,6 +91,8 @@ int emit_machine_init(struct emit_machine *machine, const struct types *types, s
 	machine->links_tell = program_link_tells(types);
 	machine->task_status = -1;
 #ifdef COMPAT_STATUS
+	for (unsigned int i = 0; i < KERNEL_CALL_ARGS && !ret; i++)
+		ret = find_register(types, regs_compat[i], i, &machine->regs_compat[i], err);
 	find(types, "task_struct", "thread_info.status", &machine->task_status, NULL);
 #endif
 	return ret;

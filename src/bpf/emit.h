@@ -51,6 +51,7 @@ struct emit_machine {
 	int regs_nr;     /* of the number of a system call in struct pt_regs, */
 	int regs_nr_size; /* and how it is loaded: BPF_DW, or BPF_W for an int */
 	int regs_args[KERNEL_CALL_ARGS];
+	int regs_compat[KERNEL_CALL_ARGS]; /* of 32-bit calls; where there is task_status */
 	/* of a function: its arguments in registers, its result, and the stack pointer */
 	int regs_params[EMIT_PARAMS], regs_result, regs_sp;
 	bool links_tell; /* program_link_missed() */

@@ -71,6 +71,33 @@ static void put_other(struct emit *emit, const struct call_machine *maps, int va
 	code_call(code, BPF_FUNC_map_update_elem);
 }
 
+void begun_code_args(struct emit *emit, int reg, int at)
+{
+	const struct emit_machine *machine = emit->machine;
+	struct code *code = &emit->code;
+	int compat = code_label(code), done = code_label(code);
+
+	if (machine->task_status >= 0) {
+		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->flags);
+		code_jump_if_imm(code, BPF_JNE, BPF_REG_1, 0, compat);
+	}
+	for (int i = 0; i < (int)KERNEL_CALL_ARGS; i++) {
+		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_6, machine->regs_args[i]);
+		code_store(code, BPF_DW, reg, at + i * 8, BPF_REG_1);
+	}
+	if (machine->task_status >= 0) {
+		code_jump(code, done);
+		code_place(code, compat);
+		for (int i = 0; i < (int)KERNEL_CALL_ARGS; i++) {
+			code_load(code, BPF_W, BPF_REG_1, BPF_REG_6, machine->regs_compat[i]);
+			code_store(code, BPF_DW, reg, at + i * 8, BPF_REG_1);
+		}
+	} else {
+		code_place(code, compat);
+	}
+	code_place(code, done);
+}
+
 /* All of a struct begun_slot at reg + at but its owner; last what says that it is there. */
 static void store(struct emit *emit, int reg, int at)
 {
@@ -79,10 +106,7 @@ static void store(struct emit *emit, int reg, int at)
 	code_store(code, BPF_H, reg, at + (int)offsetof(struct begun_slot, number), BPF_REG_7);
 	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->flags);
 	code_store(code, BPF_H, reg, at + (int)offsetof(struct begun_slot, flags), BPF_REG_1);
-	for (int i = 0; i < (int)KERNEL_CALL_ARGS; i++) {
-		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_6, emit->machine->regs_args[i]);
-		code_store(code, BPF_DW, reg, at + (int)offsetof(struct begun_slot, args) + i * 8, BPF_REG_1);
-	}
+	begun_code_args(emit, reg, at + (int)offsetof(struct begun_slot, args));
 	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->now);
 	code_alu_imm(code, BPF_LSH, BPF_REG_1, 1);
 	code_alu_imm(code, BPF_OR, BPF_REG_1, 1);

@@ -33,6 +33,12 @@ struct begun_slot {
 int begun_code_create_maps(int *slots_map, int *others_map, struct err *err);
 
 /*
+ * Instructions that store the arguments of a call at reg + at: of its registers at R6, those that its flags
+ * say. R1 is lost.
+ */
+void begun_code_args(struct emit *emit, int reg, int at);
+
+/*
  * Instructions for the entry: keep the call with the number in R7 and the registers at R6. `value` is room
  * for a struct begun_slot on the stack. R9 is lost.
  */

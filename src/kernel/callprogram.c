@@ -78,6 +78,8 @@ static void mark_compat(struct emit *emit)
  * number.
  */
 static const int without_return[] = { SYS_exit, SYS_exit_group, SYS_rt_sigreturn };
+/* Of 32-bit programs: exit, exit_group, sigreturn, rt_sigreturn (asm/unistd_32.h). */
+static const int compat_without_return[] = { 1, 252, 119, 173 };
 
 static bool returns(int number)
 {
@@ -115,6 +117,11 @@ static void filter_calls(struct emit *emit, const struct call_frame *frame,
 	struct code *code = &emit->code;
 	int passed = code_label(code);
 
+	/* those of 32-bit programs are recorded without a filter only: their numbers are other calls' */
+	if (filters && emit->machine->task_status >= 0) {
+		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->flags);
+		code_jump_if_imm(code, BPF_JSET, BPF_REG_1, KERNEL_RECORD_COMPAT, passed);
+	}
 	for (int i = 0; filters && i < (int)CALLNAMES_NUMBERS; i++) {
 		int next;
 
@@ -159,10 +166,7 @@ static void record_entry(struct emit *emit, const struct filter *const *filters,
 
 	code_store_imm(code, BPF_DW, BPF_REG_10, frame.duration, 0);
 	code_store_imm(code, BPF_DW, BPF_REG_10, frame.result, 0);
-	for (int i = 0; i < (int)KERNEL_CALL_ARGS; i++) {
-		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_6, emit->machine->regs_args[i]);
-		code_store(code, BPF_DW, BPF_REG_10, frame.args + i * 8, BPF_REG_1);
-	}
+	begun_code_args(emit, BPF_REG_10, frame.args);
 	filter_calls(emit, &frame, filters, false);
 
 	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->flags);
@@ -196,7 +200,7 @@ static void make_entry(struct emit *emit, uint8_t generation, const struct filte
 	bool stacks)
 {
 	struct code *code = &emit->code;
-	int ends = code_label(code);
+	int ends = code_label(code), compat = code_label(code), keep = code_label(code);
 	int value = code_stack(code, sizeof(struct begun_slot)), context = stacks ? code_stack(code, 8) : 0;
 
 	/* a program that is executed is recorded when the call returns, with what is known at its entry */
@@ -209,11 +213,22 @@ static void make_entry(struct emit *emit, uint8_t generation, const struct filte
 	mark_compat(emit);
 	code_load(code, BPF_DW, BPF_REG_6, BPF_REG_6, 0); /* struct pt_regs */
 	emit_now(emit);
+	if (emit->machine->task_status >= 0) {
+		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->flags);
+		code_jump_if_imm(code, BPF_JNE, BPF_REG_1, 0, compat);
+	}
 	for (size_t i = 0; i < sizeof(without_return) / sizeof(without_return[0]); i++)
 		code_jump_if_imm(code, BPF_JEQ, BPF_REG_7, without_return[i], ends);
 	calltext_code_keep_exec(emit, maps_of(emit));
+	code_place(code, keep);
 	begun_code_keep(emit, maps_of(emit), value);
 	code_return(code, 0);
+	code_place(code, compat);
+	if (emit->machine->task_status >= 0) {
+		for (size_t i = 0; i < sizeof(compat_without_return) / sizeof(compat_without_return[0]); i++)
+			code_jump_if_imm(code, BPF_JEQ, BPF_REG_7, compat_without_return[i], ends);
+		code_jump(code, keep);
+	}
 	code_place(code, ends);
 	record_entry(emit, filters, context);
 }

@@ -54,4 +54,26 @@ put events/kernel/syscall:execve 0
 check "a path, flags and an error" grep -q "openat: dfd=AT_FDCWD filename=\"$WORK/no such file\" flags=O_RDONLY.* = -1 \
 ENOENT (No such file or directory) ([0-9.]* us)$" "$MNT/kptrace"
 check "the path of a program" grep -q 'execve: filename="[^"]*/cat" .* = 0 ([0-9.]* us)$' "$MNT/kptrace"
+
+# those of a 32-bit program have other numbers, and addresses of 32 bits
+serve_end
+serve -o trace_kernel=1024
+put events/kernel/syscalls 1
+"$PWD/tests/fs/compat_calls" 100 >"$WORK/compat"
+status=$?
+put events/kernel/syscalls 0
+if [ "$status" = 77 ]; then
+	echo "not tried: calls of 32-bit programs, which are not here"
+else
+	same "the program with 32-bit calls" 0 "$status"
+	grep "compat_calls\[$(cat "$WORK/compat")\]" "$MNT/kptrace" >"$WORK/lines"
+	# each is compared with what the other kind of call says
+	same "32-bit calls, and another one" 101 "$(grep -c 'syscall:getpid: = ' "$WORK/lines")"
+	same "none is taken for the call with that number" "" "$(grep -E 'syscall:(writev|fstat|newfstat): ' "$WORK/lines" |
+		grep -v 'fd=1 ')"
+	# the text is not copied
+	check "arguments: $(tail -n 2 "$WORK/lines")" grep -q \
+		'syscall:open: filename=0x[0-9a-f]\{7,8\} flags=O_RDONLY = -1 ENOENT ' "$WORK/lines"
+	check "the end, of the other kind" grep -q 'syscall:exit_group: error_code=0$' "$WORK/lines"
+fi
 serve_end
