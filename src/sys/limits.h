@@ -10,6 +10,7 @@
 #define LIMITS_CAP_IPC_LOCK 14
 #define LIMITS_CAP_SYS_ADMIN 21
 #define LIMITS_CAP_PERFMON 38
+#define LIMITS_CAP_BPF 39
 
 struct limits {
 	uint64_t capabilities; /* effective: bits, 1 << number */
@@ -23,6 +24,13 @@ void limits_read(const char *proc, struct limits *limits);
 static inline bool limits_can(const struct limits *limits, unsigned int capability)
 {
 	return limits->capabilities >> capability & 1;
+}
+
+/* Whether the capabilities allow BPF programs that trace the kernel. */
+static inline bool limits_can_bpf(const struct limits *limits)
+{
+	return limits_can(limits, LIMITS_CAP_SYS_ADMIN) ||
+	       (limits_can(limits, LIMITS_CAP_BPF) && limits_can(limits, LIMITS_CAP_PERFMON));
 }
 
 #endif
