@@ -33,4 +33,7 @@ static inline bool limits_can_bpf(const struct limits *limits)
 	       (limits_can(limits, LIMITS_CAP_BPF) && limits_can(limits, LIMITS_CAP_PERFMON));
 }
 
+/* The same for this process. */
+bool limits_has_bpf(void);
+
 #endif
