@@ -97,7 +97,10 @@ bool exact_is_attached(struct exact *exact);
 enum exact_split exact_split(struct exact *exact);
 const char *exact_split_name(enum exact_split split);
 
-/* Adds cpu.N.wait..., cpu.N.switches and cpu.N.migrations while it is measured. */
+/*
+ * Adds mpstat.source_wanted, and while it is measured cpu.N.runqueue..., cpu.N.switches and
+ * cpu.N.migrations.
+ */
 void exact_print_stats(struct exact *exact, struct stats *stats);
 
 #endif

@@ -39,6 +39,16 @@ static int load_empty(const struct program_spec *spec, int *fd, struct err *err)
 	return rc;
 }
 
+int machine_try_program(struct err *err)
+{
+	const struct program_spec spec = { .name = "kp_try", .type = BPF_PROG_TYPE_RAW_TRACEPOINT };
+	int fd, rc = load_empty(&spec, &fd, err);
+
+	if (rc == 0)
+		close(fd);
+	return rc;
+}
+
 static int try_map(uint32_t flags, struct err *err)
 {
 	struct map_spec spec = { .type = BPF_MAP_TYPE_ARRAY, .name = "kp_try", .key_bytes = 4,

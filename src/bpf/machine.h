@@ -37,7 +37,10 @@ void machine_look(struct machine *machine, const struct types *types, int types_
 /* 0 if a part works; else the errno, usually as EOPNOTSUPP or EPERM, with the sentence. */
 int machine_needs(const struct machine *machine, enum machine_part part, struct err *err);
 
-/* A short name of a part, for kprof doctor: "functions". */
+/* Whether a program that traces the kernel can be loaded, in some 1 ms: 0 or -errno with the sentence. */
+int machine_try_program(struct err *err);
+
+/* A short name of a part, for probes/list: "functions". */
 const char *machine_part_name(enum machine_part part);
 
 #endif

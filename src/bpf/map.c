@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "sys/limits.h"
+
 int map_create(const struct map_spec *spec, int *fd, struct err *err)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = spec->flags,
@@ -21,9 +23,10 @@ int map_create(const struct map_spec *spec, int *fd, struct err *err)
 		return 0;
 	}
 	if (made == -EPERM)
-		return err_set(err, EPERM,
-			"bpf(2) is not allowed: it needs the capabilities "
-			"CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN");
+		return err_set(err, EPERM, "bpf(2) is not allowed%s", limits_has_bpf() ?
+			", although this process has CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN: a "
+			"seccomp filter, a security module or a user namespace forbids it" :
+			": it needs the capabilities CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN");
 	if (made == -ENOSYS)
 		return err_set(err, ENOSYS, "this kernel has no bpf(2)");
 	return err_set(err, -made, "the kernel refuses the map '%s' of %u entries with %u bytes: %s",

@@ -38,8 +38,8 @@ static int check_parent(const char *path, struct err *err)
 		return err_set(err, errno, "%s: %s", parent, strerror(errno));
 	if (fs.f_type != BPF_FS_MAGIC)
 		return err_set(err, EOPNOTSUPP,
-			"%s is not in a bpf file system, which kept events need: mount -t bpf bpf %s", parent,
-			parent);
+			"%s is not in a bpf file system, which kept events need: choose a folder below "
+			"/sys/fs/bpf; if none is mounted there: mount -t bpf bpf /sys/fs/bpf", parent);
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sys/limits.h"
 #include "sys/lockdown.h"
 
 /* The verifier's log of a refused program; it keeps the last part if there is more. */
@@ -85,8 +86,11 @@ static int explain(const struct program_spec *spec, const struct code *code, str
 	if (is_memory_refused(log))
 		error = refuse_memory(spec, err);
 	else if (error == -EPERM && !log[0])
-		err_set(err, EPERM, "the kernel does not allow the program '%s': it needs the capabilities "
-			"CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN", spec->name);
+		err_set(err, EPERM, "the kernel does not allow the program '%s'%s", spec->name,
+			limits_has_bpf() ?
+			", although this process has the capabilities for it: the kernel or a security "
+			"module forbids programs of this kind" :
+			": it needs the capabilities CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN");
 	else
 		err_set(err, code_of_error, "the kernel refuses the program '%s': %s", spec->name,
 			log[0] ? last_words(log) : strerror(code_of_error));

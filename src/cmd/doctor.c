@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "sys/lockdown.h"
 
 const char *const doctor_verdicts[] = {
 	[DOCTOR_FINE] = "fine",
@@ -144,7 +145,7 @@ static void judge_mlock(GArray *findings, const struct doctor_facts *f)
 				" echo prof_cpubufsz 64 > kpctl", DEFAULT_RING_KB + 4));
 }
 
-/* ---- names, tracepoints, the mount ------------------------------------------------------------ */
+/* ---- names, tracepoints ----------------------------------------------------------------------- */
 
 static void judge_names(GArray *findings, const struct doctor_facts *f)
 {
@@ -181,6 +182,54 @@ static void judge_tracefs(GArray *findings, const struct doctor_facts *f)
 			g_strdup("run as root; or: mount -t tracefs none /sys/kernel/tracing -o "
 				 "mode=755"));
 }
+
+/* ---- BPF -------------------------------------------------------------------------------------- */
+
+/* What there is not without programs in the kernel. */
+#define WITHOUT_BPF \
+	"kernel events are at most those that tracefs records, mpstat counts ticks, samples can be chosen" \
+	" by one cgroup only, and the events offcpu and wall and the programs of probes/ are refused"
+
+#define BPF_IN_CONTAINER \
+	"in a container, give it CAP_BPF and CAP_PERFMON, and let its seccomp filter allow bpf (docker:" \
+	" --cap-add BPF --cap-add PERFMON --security-opt seccomp=unconfined)"
+
+/* What would allow this process to load programs. */
+static const char *remedy_for_bpf(const struct doctor_facts *f)
+{
+	if (limits_can_bpf(&f->limits) && f->limits.seccomp)
+		return "a seccomp filter is on this process: " BPF_IN_CONTAINER;
+	if (f->bpf == -ENOSYS)
+		return "a kernel with CONFIG_BPF_SYSCALL";
+	if (limits_can_bpf(&f->limits))
+		return "a security module or a user namespace forbids it";
+	return f->limits.seccomp ? "run kprofs as root or with CAP_BPF and CAP_PERFMON; " BPF_IN_CONTAINER
+				 : "run kprofs as root or with CAP_BPF and CAP_PERFMON";
+}
+
+static void judge_bpf(GArray *findings, const struct doctor_facts *f)
+{
+	if (f->bpf)
+		find(findings, "bpf", DOCTOR_LIMITED,
+			g_strdup_printf("programs can't be loaded into the kernel: %s; " WITHOUT_BPF,
+				strerror(-f->bpf)),
+			g_strdup(remedy_for_bpf(f)));
+	else if (f->types)
+		find(findings, "bpf", DOCTOR_LIMITED,
+			g_strdup_printf("the kernel's types can't be read: %s; " WITHOUT_BPF,
+				strerror(-f->types)),
+			g_strdup("a kernel with CONFIG_DEBUG_INFO_BTF, whose types are in"
+				 " /sys/kernel/btf/vmlinux"));
+	else if (f->is_confidential)
+		find(findings, "bpf", DOCTOR_LIMITED,
+			g_strdup("kernel lockdown (confidentiality) forbids programs to read the kernel's"
+				 " memory: records of tracepoints have no texts, and there are no kprobes"),
+			g_strdup(LOCKDOWN_REMEDY));
+	else
+		find(findings, "bpf", DOCTOR_FINE, g_strdup("programs can be loaded into the kernel"), NULL);
+}
+
+/* ---- the mount -------------------------------------------------------------------------------- */
 
 static void judge_fuse(GArray *findings, const struct doctor_facts *f)
 {
@@ -252,6 +301,7 @@ GArray *doctor_judge(const struct doctor_facts *facts)
 	judge_stack(findings, facts);
 	judge_names(findings, facts);
 	judge_tracefs(findings, facts);
+	judge_bpf(findings, facts);
 	judge_fuse(findings, facts);
 	judge_mounts(findings, facts);
 	judge_programs(findings, facts);

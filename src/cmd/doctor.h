@@ -27,6 +27,9 @@ struct doctor_facts {
 	bool is_root;
 	bool has_fusermount; /* fusermount3, without which only root can mount */
 	int tracefs;	   /* 0 or -errno */
+	int bpf;	   /* loading an empty BPF program: 0 or -errno */
+	int types;	   /* reading the kernel's types (BTF): 0 or -errno */
+	bool is_confidential; /* kernel lockdown is "confidentiality" */
 	bool sees_kernel;  /* addresses in /proc/kallsyms are not hidden */
 	bool has_server;   /* the program kprofs was found */
 	bool has_symbols;  /* a function of this program was symbolized */

@@ -9,9 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bpf/machine.h"
+#include "bpf/types.h"
 #include "capture/functions.h"
 #include "cmd/private_server.h"
 #include "sys/host.h"
+#include "sys/lockdown.h"
 #include "sys/mounts.h"
 #include "sys/perf_count.h"
 #include "sys/pfm.h"
@@ -43,6 +46,24 @@ static int try_tracefs(void)
 
 	if (!ret)
 		close(dirfd);
+	return ret;
+}
+
+static int try_bpf(void)
+{
+	struct err why = { "" };
+
+	return machine_try_program(&why);
+}
+
+static int try_types(void)
+{
+	struct err why = { "" };
+	struct types *types;
+	int ret = types_open(NULL, &types, &why);
+
+	if (!ret)
+		types_close(types);
 	return ret;
 }
 
@@ -124,6 +145,9 @@ void doctor_look(struct doctor_facts *facts)
 	facts->is_root = geteuid() == 0;
 	facts->has_fusermount = has_program("fusermount3");
 	facts->tracefs = try_tracefs();
+	facts->bpf = try_bpf();
+	facts->types = try_types();
+	facts->is_confidential = lockdown_is_confidential(NULL);
 	facts->sees_kernel = sees_kernel();
 	facts->has_server = has_server();
 	facts->has_symbols = can_name();

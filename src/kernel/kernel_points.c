@@ -16,13 +16,17 @@
 /* A format file is at most some 10 KiB. */
 #define FORMAT_BYTES_MAX 65536
 
+/* This subsystem describes what tracers write into tracefs: none of its events can be switched on. */
+#define FORMATS_ONLY "ftrace"
+
 /* Splits "SUBSYSTEM:NAME"; false if it is not that. System calls have their own switches. */
 static bool split(const char *name, char **subsystem, const char **event)
 {
 	const char *colon = strchr(name, ':');
 
 	if (!colon || colon == name || !colon[1] || strchr(colon + 1, ':') || strchr(name, '/') ||
-		g_str_has_prefix(name, "syscall:") || g_str_has_prefix(name, "function:") || name[0] == '.')
+		g_str_has_prefix(name, "syscall:") || g_str_has_prefix(name, "function:") ||
+		g_str_has_prefix(name, FORMATS_ONLY ":") || name[0] == '.')
 		return false;
 	*subsystem = g_strndup(name, (gsize)(colon - name));
 	*event = colon + 1;
@@ -46,7 +50,8 @@ bool kernel_has_point(const char *name)
 
 static int add_name(void *arg, const char *subsystem, const char *name)
 {
-	g_ptr_array_add(arg, g_strdup_printf("%s:%s", subsystem, name));
+	if (strcmp(subsystem, FORMATS_ONLY) != 0)
+		g_ptr_array_add(arg, g_strdup_printf("%s:%s", subsystem, name));
 	return 0;
 }
 

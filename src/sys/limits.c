@@ -35,3 +35,11 @@ void limits_read(const char *proc, struct limits *limits)
 	}
 	close(fd);
 }
+
+bool limits_has_bpf(void)
+{
+	struct limits limits;
+
+	limits_read(NULL, &limits);
+	return limits_can_bpf(&limits);
+}

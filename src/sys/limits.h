@@ -10,6 +10,7 @@
 #define LIMITS_CAP_IPC_LOCK 14
 #define LIMITS_CAP_SYS_ADMIN 21
 #define LIMITS_CAP_PERFMON 38
+#define LIMITS_CAP_BPF 39
 
 struct limits {
 	uint64_t capabilities; /* effective: bits, 1 << number */
@@ -24,5 +25,15 @@ static inline bool limits_can(const struct limits *limits, unsigned int capabili
 {
 	return limits->capabilities >> capability & 1;
 }
+
+/* Whether the capabilities allow BPF programs that trace the kernel. */
+static inline bool limits_can_bpf(const struct limits *limits)
+{
+	return limits_can(limits, LIMITS_CAP_SYS_ADMIN) ||
+	       (limits_can(limits, LIMITS_CAP_BPF) && limits_can(limits, LIMITS_CAP_PERFMON));
+}
+
+/* The same for this process. */
+bool limits_has_bpf(void);
 
 #endif

@@ -6,6 +6,7 @@
 . "${srcdir:-.}/tests/fs/lib.sh"
 
 KPROF=$PWD/kprof
+DENY=$PWD/tests/deny/deny
 
 doctor() {
 	"$KPROF" doctor "$@" >"$WORK/out" 2>&1
@@ -26,6 +27,24 @@ kernel=limited
 grep -m 1 -q '^0*[1-9a-f][0-9a-f]* T _stext$' /proc/kallsyms && kernel=fine
 same "the names of the kernel" $kernel "$(verdict kernel_symbols)"
 [ ! -d /sys/kernel/tracing/events/sched ] || same "tracepoints" fine "$(verdict tracefs)"
+
+# whether programs can be loaded into the kernel, and where bpf(2) is refused, as in a container
+bpf=limited
+if put probes/try 'syscall:getppid:entry { @ = count(); }' 2>/dev/null; then
+	bpf=fine
+	rm "$MNT/probes/try"
+	! grep -q '\[confidentiality\]' /sys/kernel/security/lockdown 2>/dev/null || bpf=limited
+fi
+same "programs in the kernel" $bpf "$(verdict bpf)"
+if [ -x "$DENY" ]; then
+	"$DENY" EPERM bpf -- "$KPROF" doctor >"$WORK/out" 2>&1
+	same "refused: programs in the kernel" limited "$(verdict bpf)"
+	check "the reason" grep -q "bpf  *programs can't be loaded into the kernel: Operation not permitted" "$WORK/out"
+	check "the remedy" grep -q -- '-> .*CAP_BPF and CAP_PERFMON, and let its seccomp filter allow bpf' "$WORK/out"
+	same "what needs no programs" fine "$(verdict fuse)"
+else
+	echo "not tried: a refused bpf(2), without libseccomp"
+fi
 
 # whether the profiler may sample the machine
 perf=missing

@@ -73,7 +73,7 @@ are_gone() {
 	done
 }
 
-fails_with "not in a bpf file system" "$KPROFS" -f -o "socket=none,keep=$WORK/nosuch" "$MNT"
+fails_with "$WORK is not in a bpf file system, which kept events need: choose a folder below /sys/fs/bpf;" "$KPROFS" -f -o "socket=none,keep=$WORK/nosuch" "$MNT"
 
 # ---- one program all the time ---------------------------------------------------------------------
 

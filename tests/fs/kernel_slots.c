@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Longer than callbegun.c waits before it takes a slot from a thread. */
+/* Longer than begun_code.c waits before it takes a slot from a thread. */
 static const struct timespec pause_time = { .tv_sec = 1, .tv_nsec = 200000000 };
 static int input[2];
 

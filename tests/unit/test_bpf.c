@@ -4,6 +4,8 @@
  * refused or the kernel does not describe its types.
  */
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <netinet/ip.h>
 #include <setjmp.h>
@@ -14,7 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -230,6 +234,70 @@ static void test_refused_programs_say_why(void **state)
 	code_fini(&code);
 }
 
+static void give_up_capabilities(void)
+{
+	if (setresuid(65534, 65534, 65534) != 0)
+		_exit(2);
+}
+
+static void forbid_bpf(void)
+{
+	struct sock_filter rules[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bpf, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog filter = { sizeof(rules) / sizeof(*rules), rules };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+		_exit(2);
+}
+
+static int try_program(struct err *err)
+{
+	return machine_try_program(err);
+}
+
+static int try_map(struct err *err)
+{
+	struct map_spec spec = { .type = BPF_MAP_TYPE_ARRAY, .name = "kp_test", .key_bytes = 4,
+		.value_bytes = 8, .entries = 1 };
+	int fd;
+
+	return map_create(&spec, &fd, err);
+}
+
+/* Whether it is refused with EPERM and these words, in a process that has given something up. */
+static bool is_refused(void (*give_up)(void), int (*try_it)(struct err *), const char *words)
+{
+	struct err err = { "" };
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		give_up();
+		if (try_it(&err) == -EPERM && strstr(err.text, words))
+			_exit(0);
+		fprintf(stderr, "'%s' is not in '%s'\n", words, err.text);
+		_exit(1);
+	}
+	return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+/* The capabilities are named as what is missing only where they are missing. */
+static void test_missing_rights_are_named(void **state)
+{
+	(void)state;
+	assert_int_equal(machine_try_program(NULL), 0);
+	assert_true(is_refused(give_up_capabilities, try_program,
+		"'kp_try': it needs the capabilities CAP_BPF and CAP_PERFMON"));
+	assert_true(is_refused(forbid_bpf, try_program, "although this process has the capabilities"));
+	assert_true(is_refused(forbid_bpf, try_program, "a security module forbids programs of this kind"));
+	assert_true(is_refused(forbid_bpf, try_map, "although this process has CAP_BPF and CAP_PERFMON"));
+}
+
 static void test_keys_are_walked(void **state)
 {
 	struct map_spec spec = { .type = BPF_MAP_TYPE_HASH, .name = "kp_test", .key_bytes = 4,
@@ -298,6 +366,7 @@ int main(void)
 		cmocka_unit_test(test_a_tracepoint_counts_exactly),
 		cmocka_unit_test(test_a_raw_tracepoint_counts_exactly),
 		cmocka_unit_test(test_refused_programs_say_why),
+		cmocka_unit_test(test_missing_rights_are_named),
 		cmocka_unit_test(test_keys_are_walked),
 		cmocka_unit_test(test_the_machine_says_what_works),
 	};

@@ -131,6 +131,36 @@ static void test_missing_machine_features_are_found(void **state)
 	assert_int_equal(verdict(&f, "tracefs", "Permission denied", "mount"), DOCTOR_LIMITED);
 }
 
+/* The first reason is reported: programs, the types that they need, what they may read. */
+static void test_bpf_restrictions_are_found(void **state)
+{
+	struct doctor_facts f = all_fine();
+
+	assert_int_equal(verdict(&f, "bpf", NULL, NULL), DOCTOR_FINE);
+	f.is_confidential = true;
+	assert_int_equal(verdict(&f, "bpf", "no kprobes", "lockdown=integrity"), DOCTOR_LIMITED);
+	f.types = -ENOENT;
+	assert_int_equal(verdict(&f, "bpf", "types can't be read: No such file", "DEBUG_INFO_BTF"),
+		DOCTOR_LIMITED);
+	assert_int_equal(verdict(&f, "bpf", "mpstat counts ticks", NULL), DOCTOR_LIMITED);
+	f.bpf = -EPERM;
+	assert_int_equal(verdict(&f, "bpf", "loaded into the kernel: Operation not permitted",
+		"security module"), DOCTOR_LIMITED);
+	assert_int_equal(verdict(&f, "bpf", "mpstat counts ticks", NULL), DOCTOR_LIMITED);
+	f.limits.seccomp = true;
+	assert_int_equal(verdict(&f, "bpf", NULL, "a seccomp filter is on this process"), DOCTOR_LIMITED);
+	f.limits.capabilities = 0;
+	assert_int_equal(verdict(&f, "bpf", NULL, "CAP_BPF and CAP_PERFMON; in a container"), DOCTOR_LIMITED);
+	f.limits.seccomp = false;
+	assert_int_equal(verdict(&f, "bpf", NULL, "root or with CAP_BPF and CAP_PERFMON"), DOCTOR_LIMITED);
+	f.limits.capabilities = 1ull << 39; /* one of the two is not enough */
+	assert_int_equal(verdict(&f, "bpf", NULL, "root or with CAP_BPF and CAP_PERFMON"), DOCTOR_LIMITED);
+	f.limits.capabilities |= 1ull << 38;
+	assert_int_equal(verdict(&f, "bpf", NULL, "security module"), DOCTOR_LIMITED);
+	f.bpf = -ENOSYS;
+	assert_int_equal(verdict(&f, "bpf", "not implemented", "CONFIG_BPF_SYSCALL"), DOCTOR_LIMITED);
+}
+
 /* A ring of 512 KB and a page for each CPU; a user has 516 KB a CPU and RLIMIT_MEMLOCK on top. */
 static void test_mlock_limit_is_computed(void **state)
 {
@@ -184,6 +214,7 @@ int main(void)
 		cmocka_unit_test(test_healthy_machine_has_no_findings),
 		cmocka_unit_test(test_perf_restrictions_are_found),
 		cmocka_unit_test(test_missing_machine_features_are_found),
+		cmocka_unit_test(test_bpf_restrictions_are_found),
 		cmocka_unit_test(test_mlock_limit_is_computed),
 		cmocka_unit_test(test_mount_problems_are_found),
 	};

@@ -132,6 +132,37 @@ static void test_errors_have_their_column(void **state)
 	}
 }
 
+/* `open` so many times, 1, and `close` as often. */
+static int parse_nested(const char *open, unsigned int count, const char *close)
+{
+	char text[EXPR_TEXT_MAX * 2] = "";
+	struct err err = { "" };
+	struct expr *expr;
+	size_t at = 0;
+	int ret;
+
+	for (unsigned int i = 0; i < 2 * count + 1; i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s",
+			i == count ? "1" : i < count ? open : close);
+	ret = expr_parse(text, &expr, &err);
+	if (!ret)
+		expr_destroy(expr);
+	return ret;
+}
+
+/* The limits that kprof(5) names. */
+static void test_limits_are_those_of_the_page(void **state)
+{
+	static const char *const rows[][2] = { { "(", ")" }, { "!", "" }, { "", "||1" }, { "", "+1" } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		assert_int_equal(parse_nested(rows[i][0], 63, rows[i][1]), 0);
+		assert_int_equal(parse_nested(rows[i][0], 64, rows[i][1]), -E2BIG);
+	}
+	assert_int_equal(parse_nested(" ", 1023, ""), 0);
+	assert_int_equal(parse_nested(" ", 1024, ""), -E2BIG);
+}
+
 static void test_long_texts_are_refused(void **state)
 {
 	static char text[EXPR_TEXT_MAX + 2];
@@ -160,6 +191,7 @@ int main(void)
 		cmocka_unit_test(test_operators_bind_as_in_c),
 		cmocka_unit_test(test_errors_have_their_column),
 		cmocka_unit_test(test_long_texts_are_refused),
+		cmocka_unit_test(test_limits_are_those_of_the_page),
 	};
 
 	return cmocka_run_group_tests_name("expr", tests, NULL, NULL);
