@@ -30,6 +30,7 @@ struct machine_state {
 	GString *printed; /* what the program has asked the server to print */
 	struct outputs *outputs;
 	_Atomic uint32_t serials;
+	bool as_json; /* of the programs to be made */
 };
 
 static struct machine_state host;
@@ -77,8 +78,8 @@ static void take_action(void *arg, const void *record, size_t bytes)
 {
 	const struct gen_action *action = record;
 
-	(void)bytes;
-	probe_act(*(struct probe **)arg, action->output, action->time_ns);
+	probe_act(*(struct probe **)arg, action->output, action->time_ns, action + 1,
+		bytes - sizeof(*action));
 }
 
 static struct probe *acting; /* the program whose actions are taken */
@@ -119,7 +120,7 @@ static char *run(const char *text, unsigned int times, GString *printed)
 {
 	const struct probe_options options = { .name = "test", .hooks = &hooks, .machine = &host.machine,
 		.targets = host.targets, .actions = queue_map(host.queue), .serials = &host.serials,
-			.keys = 16 };
+			.keys = 16, .as_json = host.as_json };
 	const struct value_names names = { 0 };
 	GString *out = g_string_new(NULL);
 	struct err err = { "" };
@@ -140,10 +141,13 @@ static char *run(const char *text, unsigned int times, GString *printed)
 		probe_begin(probe);
 		queue_read(host.queue);
 	}
-	g_string_truncate(host.printed, 0);
 	probe_print(probe, &names, NULL, out);
-	if (printed)
+	if (printed) {
+		/* the records first */
 		take_records(printed);
+		g_string_append(printed, host.printed->str);
+	}
+	g_string_truncate(host.printed, 0);
 	probe_destroy(probe);
 	counts = strstr(out->str, "# ");
 	if (counts)
@@ -259,7 +263,25 @@ static const struct {
 		"ab|    cd|ef    |gh\n" },
 	{ __LINE__, "BEGIN { printf(\"%s %d\\n\", comm, pid == tid); }", "gen test 1\n" },
 	{ __LINE__, "BEGIN { printf(\"%lld %lx\\n\", 1 << 40, 1 << 40); }", "1099511627776 10000000000\n" },
-	{ __LINE__, "BEGIN { @a = 5; print(@a); print(\"text\"); print((1, 2)); }", "5\ntext\n(1, 2)\n" },
+	{ __LINE__, "BEGIN { @a = 5; print(@a); print(\"text\"); print((1, 2)); }", "@a: 5\ntext\n(1, 2)\n" },
+	/* a map without keys: its value at that moment, and nothing if it is not set */
+	{ __LINE__, "BEGIN { @s = \"longer text\"; print(@s); @s = \"b\"; print(@s); "
+		    "delete(@s); print(@s); }",
+		"@s: longer text\n@s: b\n" },
+	{ __LINE__, "BEGIN { @t = (1, \"ab\", -3); print(@t); @i = ntop(0x0100007f); print(@i); }",
+		"@t: (1, ab, -3)\n@i: 127.0.0.1\n" },
+	{ __LINE__, "BEGIN { @p = probe; print(@p); @u = ksym(16); print(@u); @ = -1; print(@); }",
+		"@p: BEGIN\n@u: 0x10\n@: -1\n" },
+	{ __LINE__, "BEGIN { @n = 7; print(@n, 0, 2); @n = -7; print(@n, 1, 2); "
+		    "if (0) { @z = 1; } print(@z); }",
+		"@n: 3\n@n: -3\n" },
+	/* one key: the value, and of an aggregation the line of the map */
+	{ __LINE__, "BEGIN { @p[1, \"a\"] = 4; print(@p[1, \"a\"]); @m[1] = count(); @m[2] = count(); "
+		    "@m[2] = count(); print(@m[2]); print(@m[3]); $k = 1; print(@m[$k]); }",
+		"4\n@m[2]: 2\n@m[1]: 1\n" },
+	{ __LINE__, "BEGIN { @a[\"k\", 2] = avg(4); @a[\"k\", 2] = avg(8); @a[\"j\", 2] = avg(1); "
+		    "print(@a[\"k\", 2]); @h[probe] = hist(5); print(@h[probe]); }",
+		"@a[k, 2]: 6\n@h[BEGIN]:\n[4, 8)                 1 |" BAR "|\n\n" },
 	{ __LINE__, "BEGIN { printf(\"%s\\n\", probe); }", "BEGIN\n" },
 	/* what has 32 bits is an int, as bpftrace 0.17 prints it */
 	{ __LINE__, "BEGIN { printf(\"%d %u %x %ld\\n\", (uint32)-1, (uint32)-1, (uint32)-1, (uint32)-1); }",
@@ -283,6 +305,26 @@ static void test_each_text_prints(void **state)
 				prints[i].text,
 				prints[i].printed, printed->str, answer);
 	}
+}
+
+/* The lines of bpftrace 0.17. */
+static void test_maps_without_keys_print_as_json(void **state)
+{
+	static const char text[] = "BEGIN { @s = \"abc\"; print(@s); @n = 5; print(@n); @t = (1, \"ab\"); "
+		"print(@t); delete(@n); print(@n); print(7); "
+		"@m[1] = count(); @m[2] = count(); print(@m[2]); }";
+	g_autoptr(GString) printed = g_string_new(NULL);
+	g_autofree char *answer = NULL;
+
+	(void)state;
+	host.as_json = true;
+	answer = run(text, 1, printed);
+	host.as_json = false;
+	assert_string_equal(printed->str, "{\"type\": \"map\", \"data\": {\"@s\": \"abc\"}}\n"
+		"{\"type\": \"map\", \"data\": {\"@n\": 5}}\n"
+		"{\"type\": \"map\", \"data\": {\"@t\": [1,\"ab\"]}}\n"
+		"{\"type\": \"value\", \"data\": 7}\n"
+		"{\"type\": \"map\", \"data\": {\"@m\": {\"2\": 1}}}\n");
 }
 
 /* What bpftrace 0.17 prints for a program of such a user; a sum has 64 bits here. */
@@ -424,6 +466,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_text_has_its_answer),
 		cmocka_unit_test(test_each_text_prints),
+		cmocka_unit_test(test_maps_without_keys_print_as_json),
 		cmocka_unit_test(test_built_ins_of_32_bits_print_as_int),
 		cmocka_unit_test(test_refused_texts_say_why),
 		cmocka_unit_test(test_keys_without_room_are_counted),
