@@ -53,7 +53,7 @@ const struct function_row function_rows[] = {
 	{ "str", FUNCTION_STR, FUNCTION_GIVES, "p|i", OF_ARGUMENTS, 0, "str(p[, length])",
 		"the string at an address" },
 	{ "buf", FUNCTION_BUF, FUNCTION_GIVES, "p|i", OF_ARGUMENTS, 0, "buf(p[, length])",
-		"bytes at an address" },
+		"bytes at an address, or of a string" },
 	{ "ksym", FUNCTION_KSYM, FUNCTION_GIVES, "p", { .kind = AST_KSYM, .bytes = 8 }, 0, "ksym(address)",
 		"symbol of the kernel" },
 	{ "usym", FUNCTION_USYM, FUNCTION_GIVES, "p", { .kind = AST_USYM, .bytes = 16 }, 0, "usym(address)",

@@ -291,6 +291,15 @@ static const struct {
 	{ __LINE__, "BEGIN { printf(\"%d %d %u\\n\", (uint16)-1, (uint8)-1, (int8)-1); }",
 		"65535 255 4294967295\n" },
 	{ __LINE__, "BEGIN { print((\"a\\nb\", 1)); }", "(a\\x0ab, 1)\n" },
+	/* the bytes of a string: zeros behind it, and what is in memory from its address */
+	{ __LINE__, "BEGIN { printf(\"%r|%r|%r\\n\", buf(\"abc\", 3), "
+		    "buf(\"abcdef\", 3), buf(\"abc\", 9)); }",
+		"abc|abc|abc\\x00\\x00\\x00\\x00\\x00\\x00\n" },
+	{ __LINE__, "BEGIN { $s = \"hello\"; @m = \"xyz\"; $n = 2; "
+		    "printf(\"%r|%r|%r|%r\\n\", buf($s, 4), buf(@m, 3), buf(comm, 5), buf(\"abc\", $n)); }",
+		"hell|xyz|gen t|ab\n" },
+	{ __LINE__, "BEGIN { printf(\"%r|%r\\n\", buf(curtask->comm, 10), buf(str(0), 2)); }",
+		"gen test\\x00\\x00|\\x00\\x00\n" },
 };
 
 static void test_each_text_prints(void **state)
