@@ -111,7 +111,7 @@ void gen_function(struct gen *gen, const struct ast_expr *call)
 		gen_value(gen, call->args);
 		return;
 	case FUNCTION_STRFTIME:
-		/* strftime(format, ns): the format is the call's */
+		/* strftime(format, ns): the format is the type's */
 		gen_value(gen, call->args->next);
 		return;
 	case FUNCTION_STRNCMP:

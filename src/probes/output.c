@@ -17,6 +17,7 @@ static void free_type(struct ast_type *type)
 		free_type((struct ast_type *)&type->parts[i]);
 	if (type->kind == AST_TUPLE)
 		g_free((struct ast_type *)type->parts);
+	g_free((char *)type->format);
 }
 
 static struct ast_type copy_type(const struct ast_type *type)
@@ -26,6 +27,7 @@ static struct ast_type copy_type(const struct ast_type *type)
 	copy.own = NULL;
 	copy.item = NULL;
 	copy.parts = NULL;
+	copy.format = g_strdup(type->format);
 	if (type->kind != AST_TUPLE)
 		return copy;
 	parts = g_new0(struct ast_type, type->count);

@@ -90,6 +90,18 @@ same "one key of an aggregation" "@m[2]: 4" "$(grep . "$tmp/out")"
 probe 0 -e 'interval:ms:1 { @k = kstack(2); print(@k); exit(); }'
 same "stacks, at once and at the end" "2" "$(grep -c '^@k:' "$tmp/out")"
 
+# the wall clock, in what is printed and in maps
+first=$(date '+%F %T')
+probe 0 -e 'BEGIN { printf("%s\n", strftime("%F %T", nsecs)); @[strftime("%F %T", nsecs)] = 1; exit(); }'
+last=$(date '+%F %T')
+[ "$(wc -l <"$tmp/out")" -ge 2 ] || fail "two times: $(cat "$tmp/out")"
+while IFS= read -r line; do
+	time=${line#"@["}
+	time=${time%"]: 1"}
+	[ "${#time}" = "${#first}" ] && [[ ! $time < $first && ! $time > $last ]] ||
+		fail "'$line' is not between $first and $last"
+done < <(grep . "$tmp/out")
+
 # JSON, which bpftrace would print so
 probe 0 -f json -e 'BEGIN { printf("a\n"); @s = "abc"; print(@s); delete(@s); @["k"] = hist(5); exit(); }'
 same "JSON" '{"type": "attached_probes", "data": {"probes": 1}}

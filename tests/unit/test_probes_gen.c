@@ -300,6 +300,8 @@ static const struct {
 		"hell|xyz|gen t|ab\n" },
 	{ __LINE__, "BEGIN { printf(\"%r|%r\\n\", buf(curtask->comm, 10), buf(str(0), 2)); }",
 		"gen test\\x00\\x00|\\x00\\x00\n" },
+	{ __LINE__, "BEGIN { print(strftime(\"\", nsecs)); print(strftime(\"%% ff\\n\", 0)); }",
+		"\n% ff\n\n" },
 };
 
 static void test_each_text_prints(void **state)
@@ -336,6 +338,69 @@ static void test_maps_without_keys_print_as_json(void **state)
 		"{\"type\": \"map\", \"data\": {\"@m\": {\"2\": 1}}}\n");
 }
 
+/* What date(1) says. */
+static void date(const char *format, char *text, size_t size)
+{
+	g_autofree char *command = g_strdup_printf("date '+%s'", format);
+	FILE *pipe = popen(command, "re");
+
+	assert_non_null(pipe);
+	assert_non_null(fgets(text, (int)size, pipe));
+	assert_int_equal(pclose(pipe), 0);
+	text[strcspn(text, "\n")] = '\0';
+}
+
+/* Times in these forms are in order as texts too. */
+static void test_times_are_those_of_date(void **state)
+{
+	static const struct {
+		int line;
+		const char *text, *format, *before, *behind; /* what is around the time */
+		bool as_json, in_answer;
+	} times[] = {
+		{ __LINE__, "BEGIN { printf(\"at %s.\\n\", strftime(\"%F %T\", nsecs)); }",
+			"%F %T", "at ", ".\n", false, false },
+		{ __LINE__, "BEGIN { printf(\"%22s\\n\", strftime(\"%F %T\", nsecs)); }",
+			"%F %T", "   ", "\n", false, false },
+		{ __LINE__, "BEGIN { print(strftime(\"%s.%f\", nsecs)); }",
+			"%s.%6N", "", "\n", false, false },
+		{ __LINE__, "BEGIN { $t = strftime(\"%F %T\", nsecs); print((1, $t)); }",
+			"%F %T", "(1, ", ")\n", false, false },
+		{ __LINE__, "BEGIN { @t = strftime(\"%F %T\", nsecs); print(@t); }", "%F %T", "@t: ", "\n",
+			false, false },
+		{ __LINE__, "BEGIN { @t = strftime(\"%F %T %z\", nsecs); }", "%F %T %z", "@t: ", "\n",
+			false, true },
+		{ __LINE__, "BEGIN { @[strftime(\"%F %T\", nsecs), 2] = 7; }", "%F %T", "@[", ", 2]: 7\n",
+			false, true },
+		{ __LINE__, "BEGIN { print(strftime(\"%F %T\", nsecs)); }", "%F %T",
+			"{\"type\": \"value\", \"data\": \"", "\"}\n", true, false },
+		{ __LINE__, "BEGIN { @t = strftime(\"%F %T\", nsecs); print(@t); }", "%F %T",
+			"{\"type\": \"map\", \"data\": {\"@t\": \"", "\"}}\n", true, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		g_autoptr(GString) printed = g_string_new(NULL);
+		g_autofree char *answer = NULL, *time = NULL;
+		const char *found;
+		char first[64], last[64];
+
+		date(times[i].format, first, sizeof(first));
+		host.as_json = times[i].as_json;
+		answer = run(times[i].text, 1, printed);
+		host.as_json = false;
+		date(times[i].format, last, sizeof(last));
+		found = times[i].in_answer ? answer : printed->str;
+		if (!g_str_has_prefix(found, times[i].before) || !g_str_has_suffix(found, times[i].behind))
+			fail_msg("row of line %d: %s", times[i].line, found);
+		time = g_strndup(found + strlen(times[i].before),
+			strlen(found) - strlen(times[i].before) - strlen(times[i].behind));
+		if (strlen(time) != strlen(first) || strcmp(first, time) > 0 || strcmp(time, last) > 0)
+			fail_msg("row of line %d: %s, and date says %s and %s", times[i].line, time, first,
+				last);
+	}
+}
+
 /* What bpftrace 0.17 prints for a program of such a user; a sum has 64 bits here. */
 static void test_built_ins_of_32_bits_print_as_int(void **state)
 {
@@ -362,6 +427,17 @@ static void test_refused_texts_say_why(void **state)
 	} refused[] = {
 		{ __LINE__, "BEGIN { @x[1] = count(); print(@x, 0, -1); }", "the divisor is not above 0" },
 		{ __LINE__, "BEGIN { @x[1] = count(); print(@x, 0, 0); }", "the divisor is not above 0" },
+		{ __LINE__, "BEGIN { print(strftime(\"%256d\", nsecs)); }",
+			"line 1, column 24: the text of this format can have more than 255 bytes" },
+		{ __LINE__, "BEGIN { @a = strftime(\"%F\", nsecs); @a = strftime(\"%T\", nsecs); }",
+			"line 1, column 37: @a is a time in another format elsewhere" },
+		{ __LINE__, "BEGIN { @[(1, strftime(\"%F\", 1))] = 1; @[(1, strftime(\"%T\", 1))] = 1; }",
+			"a key of @ is a time in another format elsewhere" },
+		{ __LINE__, "BEGIN { print(pid ? strftime(\"%F\", nsecs) : strftime(\"%T\", nsecs)); }",
+			"the two sides are times in different formats" },
+		{ __LINE__, "BEGIN { printf(\"%d\", strftime(\"%F\", nsecs)); }",
+			"a time can't be printed with '%d'" },
+		{ __LINE__, "BEGIN { @ = arg3; }", "line 1, column 13: BEGIN probes have no 'arg3'" },
 		/* 100 * 100 * 100 passes */
 		{ __LINE__, "BEGIN { unroll(100) { unroll(100) { unroll(100) { } } } }",
 			"unroll() has more than" },
@@ -476,6 +552,7 @@ int main(void)
 		cmocka_unit_test(test_each_text_has_its_answer),
 		cmocka_unit_test(test_each_text_prints),
 		cmocka_unit_test(test_maps_without_keys_print_as_json),
+		cmocka_unit_test(test_times_are_those_of_date),
 		cmocka_unit_test(test_built_ins_of_32_bits_print_as_int),
 		cmocka_unit_test(test_refused_texts_say_why),
 		cmocka_unit_test(test_keys_without_room_are_counted),
