@@ -122,6 +122,14 @@ static void offer_names(struct node *dir, struct nearest *nearest)
 			nearest_offer(nearest, unlisted->name);
 }
 
+static void refuse_change(fuse_req_t req, const struct node *node, const char *reason)
+{
+	const struct origin origin = origin_of(req);
+
+	openfile_report(node_session(node)->report, node, &origin, reason);
+	fuse_reply_err(req, EPERM);
+}
+
 void fuse_tree_refuse(struct fuse_req *req, uint64_t parent, const char *name)
 {
 	struct node *dir = node_of(req, parent);
@@ -139,9 +147,23 @@ void fuse_tree_refuse(struct fuse_req *req, uint64_t parent, const char *name)
 	fuse_reply_err(req, EPERM);
 }
 
+/* What is no file, or is made without an open: where files can be created, the name may be right. */
+static void refuse_node(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct node *dir = node_of(req, parent);
+	g_autofree char *reason = NULL;
+
+	if (!node_row(dir)->create) {
+		fuse_tree_refuse(req, parent, name);
+		return;
+	}
+	reason = g_strdup_printf("'%s' can't be created: only files can, by writing them", name);
+	refuse_change(req, dir, reason);
+}
+
 static void mknod_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
 {
-	fuse_tree_refuse(req, parent, name);
+	refuse_node(req, parent, name);
 }
 
 static void mkdir_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
@@ -152,7 +174,7 @@ static void mkdir_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 	if (node_row(dir)->flags & DIRTAB_SESSIONS)
 		sessions_make(server_of(req)->sessions, req, dir, name, &origin);
 	else
-		fuse_tree_refuse(req, parent, name);
+		refuse_node(req, parent, name);
 }
 
 static void rmdir_op(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -177,15 +199,7 @@ static void unlink_op(fuse_req_t req, fuse_ino_t parent, const char *name)
 
 static void symlink_op(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
 {
-	fuse_tree_refuse(req, parent, name);
-}
-
-static void refuse_change(fuse_req_t req, const struct node *node, const char *reason)
-{
-	const struct origin origin = origin_of(req);
-
-	openfile_report(node_session(node)->report, node, &origin, reason);
-	fuse_reply_err(req, EPERM);
+	refuse_node(req, parent, name);
 }
 
 static void rename_op(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,

@@ -222,6 +222,12 @@ static void print_shown(const struct ast_map *map, const struct layout_map *layo
 	g_string_append_c(out, '\n');
 }
 
+static GArray *read_entries(const struct store *store, const struct ast_map *map,
+	const struct answer_limits *limits)
+{
+	return limits->key ? store_read_key(store, map, limits->key) : store_read(store, map);
+}
+
 static void free_shown(gpointer data)
 {
 	g_string_free(((struct shown *)data)->label, TRUE);
@@ -257,7 +263,7 @@ static GArray *collect(const struct store *store, const struct ast_map *map,
 void answer_print_map(const struct store *store, const struct ast_map *map,
 	const struct answer_limits *limits, const struct value_names *names, GString *out)
 {
-	g_autoptr(GArray) entries = store_read(store, map);
+	g_autoptr(GArray) entries = read_entries(store, map, limits);
 	g_autoptr(GArray) all = collect(store, map, limits, names, print_label, entries);
 
 	for (guint i = 0; i < all->len; i++) {
@@ -375,7 +381,7 @@ void answer_json_map(const struct store *store, const struct ast_map *map,
 {
 	gsize begin = out->len;
 	bool is_first = true;
-	g_autoptr(GArray) entries = store_read(store, map);
+	g_autoptr(GArray) entries = read_entries(store, map, limits);
 	g_autoptr(GArray) all = collect(store, map, limits, names, json_label, entries);
 
 	if (!all->len)

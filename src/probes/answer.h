@@ -20,6 +20,7 @@ struct answer_limits {
 	const struct answer_pieces *pieces; /* NULL: none */
 	uint64_t top;	  /* only so many entries, those with the highest values; 0: all */
 	uint64_t divisor; /* of each value; 0: 1 */
+	const void *key;  /* only this entry; NULL: all */
 	size_t line_bytes; /* of JSON: a longer map is in several lines; 0: in one */
 };
 

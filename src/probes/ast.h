@@ -62,7 +62,7 @@ enum ast_type_kind {
 	AST_USYM,      /* the same, with the process it belongs to */
 	AST_INET,      /* ntop(): an address of at most `bytes`, 4 or 16 */
 	AST_BUFFER,    /* buf(): at most `bytes`, printed with %r */
-	AST_TIMESTAMP, /* strftime(): nanoseconds that are printed by the call's format */
+	AST_TIMESTAMP, /* strftime(): nanoseconds of CLOCK_MONOTONIC, which are printed by `format` */
 	AST_PROBE,     /* the number of a target, printed as its name */
 	AST_USERNAME,  /* a uid that is printed as a name */
 	AST_AGGREGATE, /* of a map only: it is printed, and not computed with */
@@ -82,6 +82,7 @@ struct ast_type {
 	const struct ast_type *item;   /* POINTER, ARRAY: what it points to, its item, where `btf` is 0 */
 	const struct ast_type *parts;  /* TUPLE */
 	const char *name;  /* as the text writes it, where it does: "task_struct"; for the checker */
+	const char *format; /* TIMESTAMP: as strftime(3) takes it */
 };
 
 /* `struct NAME { ... };` in the text. Offsets are those of C. */

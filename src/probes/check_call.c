@@ -6,6 +6,7 @@
 #include "probes/check_state.h"
 #include "probes/print_format.h"
 #include "probes/tables.h"
+#include "probes/value.h"
 
 static bool is_unknown(const struct ast_expr *expr)
 {
@@ -299,6 +300,19 @@ static int finish_strncmp(struct check *check, struct ast_expr *call)
 	return 0;
 }
 
+/* The format stays with the type, for what prints the value. */
+static int finish_strftime(struct check *check, struct ast_expr *call)
+{
+	const char *format = call->args->text;
+
+	if (!value_is_time_format(format))
+		return check_fail(check, call->args->place,
+			"the text of this format can have more than %u bytes", VALUE_TIME_MAX);
+	call->type = call->function->type;
+	call->type.format = format;
+	return 0;
+}
+
 static int finish_print(struct check *check, struct ast_expr *call)
 {
 	const struct ast_expr *arg = call->args;
@@ -308,8 +322,7 @@ static int finish_print(struct check *check, struct ast_expr *call)
 		return check_fail(check, arg->next->place, "top and divisor are for maps");
 	if (arg->next && arg->next->next && (int64_t)arg->next->next->number <= 0)
 		return check_fail(check, arg->next->next->place, "the divisor is not above 0");
-	if (is_unknown(arg) || check_is_stored(&arg->type) || arg->type.kind == AST_AGGREGATE ||
-		arg->type.kind == AST_TIMESTAMP)
+	if (is_unknown(arg) || check_is_stored(&arg->type) || arg->type.kind == AST_AGGREGATE)
 		return 0;
 	return fail_argument(check, call, arg, "a map or a value");
 }
@@ -320,7 +333,7 @@ static const struct finish_row {
 } finish_rows[] = {
 	{ FUNCTION_STR, finish_str }, { FUNCTION_BUF, finish_buf }, { FUNCTION_NTOP, finish_ntop },
 	{ FUNCTION_BSWAP, finish_bswap }, { FUNCTION_STRNCMP, finish_strncmp },
-	{ FUNCTION_PRINT, finish_print },
+	{ FUNCTION_PRINT, finish_print }, { FUNCTION_STRFTIME, finish_strftime },
 };
 
 /* str($1): the parameter is a text here, and no number. */

@@ -223,6 +223,8 @@ static int check_choice(struct check *check, struct ast_expr *expr)
 	if (b->kind != c->kind || !check_is_stored(b))
 		return check_fail(check, expr->place, "the two sides are %s and %s", check_type_text(b),
 			check_type_text(c));
+	if (!check_has_format_of(b, c))
+		return check_fail(check, expr->place, "the two sides are times in different formats");
 	expr->type = b->bytes > c->bytes ? *b : *c;
 	return 0;
 }

@@ -364,7 +364,10 @@ int check_builtin(struct check *check, struct ast_expr *expr)
 	const uint64_t number = expr->number;
 
 	if (row->kinds && !(row->kinds & KIND_BIT(kind)))
-		return check_fail(check, expr->place, "%s probes have no '%s'", kind_name(kind), row->name);
+		return row->id == BUILTIN_ARG ?
+			check_fail(check, expr->place, "%s probes have no 'arg%u'", kind_name(kind),
+				(unsigned int)number) :
+			check_fail(check, expr->place, "%s probes have no '%s'", kind_name(kind), row->name);
 	switch (row->id) {
 	case BUILTIN_ARG:
 		return check_arg(check, expr);

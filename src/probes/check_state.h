@@ -61,6 +61,8 @@ int check_field(struct check *check, struct ast_place place, const struct ast_ty
 	const char *name, struct ast_type *type, struct ast_field *field);
 /* Whether a value of this type can be in a map or tuple. */
 bool check_is_stored(const struct ast_type *type);
+/* False if the two are times, or tuples with times, in different formats. */
+bool check_has_format_of(const struct ast_type *a, const struct ast_type *b);
 bool check_is_number(const struct ast_type *type);
 /* "an integer" */
 const char *check_type_text(const struct ast_type *type);

@@ -77,7 +77,7 @@ struct ast_type check_item(const struct check *check, const struct ast_type *typ
 bool check_is_stored(const struct ast_type *type)
 {
 	return type->kind != AST_NONE && type->kind != AST_STRUCT && type->kind != AST_ARRAY &&
-		type->kind != AST_AGGREGATE && type->kind != AST_TIMESTAMP;
+		type->kind != AST_AGGREGATE;
 }
 
 bool check_is_number(const struct ast_type *type)
@@ -277,6 +277,17 @@ static int fail_join(struct check *check, struct ast_place place, const char *si
 		check_type_text(from));
 }
 
+bool check_has_format_of(const struct ast_type *a, const struct ast_type *b)
+{
+	if (a->kind == AST_TIMESTAMP && b->kind == AST_TIMESTAMP)
+		return strcmp(a->format, b->format) == 0;
+	for (uint32_t i = 0; a->kind == AST_TUPLE && b->kind == AST_TUPLE && i < a->count &&
+		i < b->count; i++)
+		if (!check_has_format_of(&a->parts[i], &b->parts[i]))
+			return false;
+	return true;
+}
+
 static int join_tuples(struct check *check, struct ast_place place, const char *sigil, const char *name,
 	struct ast_type *into, const struct ast_type *from)
 {
@@ -336,6 +347,8 @@ int check_join(struct check *check, struct ast_place place, const char *sigil, c
 	} else if (into->kind != from->kind ||
 		(into->kind == AST_STRUCT && (into->btf != from->btf || into->own != from->own))) {
 		return fail_join(check, place, sigil, name, into, from);
+	} else if (!check_has_format_of(into, from)) {
+		return check_fail(check, place, "%s%s is a time in another format elsewhere", sigil, name);
 	} else if (into->kind == AST_TUPLE) {
 		ret = join_tuples(check, place, sigil, name, into, from);
 	} else {

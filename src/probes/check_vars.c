@@ -190,7 +190,7 @@ static int store_in_local(struct check *check, struct ast_expr *target, const st
 
 	if (ret)
 		return ret;
-	if (type->kind == AST_AGGREGATE || type->kind == AST_TIMESTAMP)
+	if (type->kind == AST_AGGREGATE)
 		return check_fail(check, target->place, "%s can't be stored", check_type_text(type));
 	ret = check_join(check, target->place, "$", target->text, &target->local->type, type);
 	target->type = target->local->type;

@@ -53,7 +53,7 @@ const struct function_row function_rows[] = {
 	{ "str", FUNCTION_STR, FUNCTION_GIVES, "p|i", OF_ARGUMENTS, 0, "str(p[, length])",
 		"the string at an address" },
 	{ "buf", FUNCTION_BUF, FUNCTION_GIVES, "p|i", OF_ARGUMENTS, 0, "buf(p[, length])",
-		"bytes at an address" },
+		"bytes at an address, or of a string" },
 	{ "ksym", FUNCTION_KSYM, FUNCTION_GIVES, "p", { .kind = AST_KSYM, .bytes = 8 }, 0, "ksym(address)",
 		"symbol of the kernel" },
 	{ "usym", FUNCTION_USYM, FUNCTION_GIVES, "p", { .kind = AST_USYM, .bytes = 16 }, 0, "usym(address)",
@@ -69,7 +69,7 @@ const struct function_row function_rows[] = {
 		"0 if the strings are equal up to a length" },
 	{ "bswap", FUNCTION_BSWAP, FUNCTION_GIVES, "i", OF_ARGUMENTS, 0, "bswap(x)", "reverses the bytes" },
 	{ "strftime", FUNCTION_STRFTIME, FUNCTION_GIVES, "ti", { .kind = AST_TIMESTAMP, .bytes = 8 }, 0,
-		"strftime(format, nsecs)", "text of a time, for printf" },
+		"strftime(format, nsecs)", "text of a time of nsecs, by the wall clock" },
 	{ NULL, FUNCTIONS, FUNCTION_ACTS, NULL, NONE, 0, NULL, NULL },
 };
 

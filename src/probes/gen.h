@@ -55,7 +55,7 @@ struct gen_stack {
 	uint64_t frames[AST_FRAMES_MAX];
 };
 
-/* What the server does for a program: a record of the ring of actions, with the arguments behind it. */
+/* What the server does for a program: a record of the ring of actions, and behind it the key of an entry. */
 struct gen_action {
 	uint32_t serial; /* of the program */
 	uint32_t output; /* in its outputs */

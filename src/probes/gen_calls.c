@@ -111,7 +111,7 @@ void gen_function(struct gen *gen, const struct ast_expr *call)
 		gen_value(gen, call->args);
 		return;
 	case FUNCTION_STRFTIME:
-		/* strftime(format, ns): the format is the call's */
+		/* strftime(format, ns): the format is the type's */
 		gen_value(gen, call->args->next);
 		return;
 	case FUNCTION_STRNCMP:
@@ -173,6 +173,29 @@ void gen_read_bytes(struct gen *gen)
 	code_place(code, done);
 }
 
+/* Whether the value of a string is the address of its characters. */
+static bool is_in_memory(const struct ast_expr *string)
+{
+	return string->kind == AST_ARGUMENT || string->kind == AST_FIELD || string->kind == AST_INDEX ||
+		string->kind == AST_DEREF;
+}
+
+/* R0 = the address of the bytes; a string that is not in memory is stored first, with zeros behind it. */
+static void load_source(struct gen *gen, const struct ast_expr *from, uint32_t bytes)
+{
+	struct ast_type as = from->type;
+	struct gen_place copy;
+
+	if (from->type.kind != AST_STRING || is_in_memory(from)) {
+		gen_value(gen, from);
+		return;
+	}
+	as.bytes = MAX(as.bytes, bytes);
+	copy = gen_room(gen, layout_bytes(&as));
+	gen_store(gen, from, &as, copy);
+	gen_address(gen, BPF_REG_0, copy);
+}
+
 static void store_buffer(struct gen *gen, const struct ast_expr *call, const struct ast_type *as,
 	struct gen_place place)
 {
@@ -184,7 +207,7 @@ static void store_buffer(struct gen *gen, const struct ast_expr *call, const str
 	int fits = code_label(code);
 
 	gen_zero(gen, place, layout_bytes(as));
-	gen_value(gen, call->args);
+	load_source(gen, call->args, most);
 	gen_save(gen, address, 0, BPF_REG_0);
 	if (call->args->next)
 		gen_value(gen, call->args->next);

@@ -198,7 +198,7 @@ static bool is_user_memory(const struct ast_expr *expr)
 static void make_read(struct gen *gen, const struct ast_expr *expr)
 {
 	make_place(gen, expr);
-	if (expr->type.kind == AST_STRUCT || expr->type.kind == AST_ARRAY)
+	if (expr->type.kind == AST_STRUCT || expr->type.kind == AST_ARRAY || expr->type.kind == AST_STRING)
 		return;
 	gen_read(gen, &expr->type, is_user_memory(expr), expr->kind == AST_FIELD ? &expr->field : NULL);
 }

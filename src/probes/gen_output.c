@@ -160,22 +160,57 @@ static void print_now(struct gen *gen, const struct ast_expr *call, const struct
 		write_record(gen, index, output, args);
 }
 
+/* Whether the value of a whole map can be a record: the frames of a stack are the server's to find. */
+static bool fits_record(const struct ast_map *map)
+{
+	return !map->key_count && map->value_kind == AST_PLAIN && !layout_has_stack(&map->value) &&
+		layout_bytes(&map->value) <= OUTPUT_BYTES_MAX;
+}
+
+/* The plain value of a map without keys, as it is now; nothing is written if it is not set. */
+static void print_plain_map(struct gen *gen, const struct ast_expr *call)
+{
+	const struct ast_expr *map = call->args, *top = map->next, *divisor = top ? top->next : NULL;
+	const struct ast_type *type = &map->map->value;
+	const uint32_t index = gen->env->outputs->items->len;
+	struct output *output = outputs_add(gen->env->outputs, FUNCTION_PRINT);
+	struct code *code = gen->code;
+	int unset = code_label(code);
+	struct gen_place value = gen_room(gen, layout_bytes(type));
+
+	output->map = g_strdup(map->map->name);
+	output->divisor = divisor ? divisor->number : 0;
+	output_add_part(output, type, layout_bytes(type), 0);
+	code_map_value(code, BPF_REG_1, gen->env->maps[map->map->number], 0);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_1, 0);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, unset);
+	gen_map_store(gen, map, type, value);
+	write_record(gen, index, output, value);
+	code_place(code, unset);
+}
+
 /* ---- actions ----------------------------------------------------------------------------------- */
 
-/* Wakes the server to do something with a map, or to print the time. */
-static void act(struct gen *gen, uint32_t index)
+/* Wakes the server to do something with a map, or an entry of one, or to print the time. */
+static void act(struct gen *gen, uint32_t index, const struct ast_expr *entry)
 {
-	struct gen_place place = gen_room(gen, sizeof(struct gen_action));
+	const uint32_t key_bytes = entry ? gen->env->layouts[entry->map->number].key_bytes : 0;
+	struct gen_place place = gen_room(gen, sizeof(struct gen_action) + key_bytes), behind = place, key;
 	struct code *code = gen->code;
 	int sent = code_label(code);
 
+	if (entry) {
+		key = gen_key(gen, entry->map, entry->args);
+		behind.offset += (int)sizeof(struct gen_action);
+		gen_copy(gen, behind, key.base, key.offset, key_bytes);
+	}
 	code_call(code, BPF_FUNC_ktime_get_ns);
 	gen_save(gen, place, offsetof(struct gen_action, time_ns), BPF_REG_0);
 	code_mov_imm64(code, BPF_REG_1, (uint64_t)index << 32 | gen->env->serial);
 	gen_save(gen, place, 0, BPF_REG_1);
 	code_map(code, BPF_REG_1, gen->env->actions);
 	gen_address(gen, BPF_REG_2, place);
-	code_mov_imm(code, BPF_REG_3, sizeof(struct gen_action));
+	code_mov_imm(code, BPF_REG_3, (int32_t)(sizeof(struct gen_action) + key_bytes));
 	code_mov_imm(code, BPF_REG_4, 0);
 	code_call(code, BPF_FUNC_ringbuf_output);
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, sent);
@@ -192,7 +227,7 @@ static void act_on_map(struct gen *gen, const struct ast_expr *call)
 	output->map = g_strdup(map->map->name);
 	output->top = top ? top->number : 0;
 	output->divisor = divisor ? divisor->number : 0;
-	act(gen, index);
+	act(gen, index, map->count ? map : NULL);
 }
 
 static void act_on_text(struct gen *gen, const struct ast_expr *call)
@@ -201,7 +236,7 @@ static void act_on_text(struct gen *gen, const struct ast_expr *call)
 	struct output *output = outputs_add(gen->env->outputs, call->function->id);
 
 	output->format = g_strdup(call->args ? call->args->text : "");
-	act(gen, index);
+	act(gen, index, NULL);
 }
 
 /*
@@ -294,7 +329,7 @@ static void make_exit(struct gen *gen)
 	const uint32_t index = gen->env->outputs->items->len;
 
 	outputs_add(gen->env->outputs, FUNCTION_EXIT);
-	act(gen, index);
+	act(gen, index, NULL);
 	code_map_value(code, BPF_REG_1, gen->env->control, offsetof(struct gen_control, running));
 	code_store_imm(code, BPF_DW, BPF_REG_1, 0, 0);
 	gen_leave(gen);
@@ -309,11 +344,12 @@ void gen_call(struct gen *gen, const struct ast_expr *call)
 		print_now(gen, call, call->args->next, call->args->text);
 		return;
 	case FUNCTION_PRINT:
-		if (is_map && !call->args->count && (call->args->map->key_count ||
-			call->args->map->value_kind != AST_PLAIN))
-			act_on_map(gen, call);
-		else
+		if (!is_map || (call->args->count && call->args->map->value_kind == AST_PLAIN))
 			print_now(gen, call, call->args, NULL);
+		else if (fits_record(call->args->map))
+			print_plain_map(gen, call);
+		else
+			act_on_map(gen, call);
 		return;
 	case FUNCTION_CLEAR:
 	case FUNCTION_ZERO:

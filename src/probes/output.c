@@ -17,6 +17,7 @@ static void free_type(struct ast_type *type)
 		free_type((struct ast_type *)&type->parts[i]);
 	if (type->kind == AST_TUPLE)
 		g_free((struct ast_type *)type->parts);
+	g_free((char *)type->format);
 }
 
 static struct ast_type copy_type(const struct ast_type *type)
@@ -26,6 +27,7 @@ static struct ast_type copy_type(const struct ast_type *type)
 	copy.own = NULL;
 	copy.item = NULL;
 	copy.parts = NULL;
+	copy.format = g_strdup(type->format);
 	if (type->kind != AST_TUPLE)
 		return copy;
 	parts = g_new0(struct ast_type, type->count);
@@ -251,7 +253,7 @@ static const char *json_type(const struct output *output)
 	case FUNCTION_CAT:
 		return "cat";
 	case FUNCTION_PRINT:
-		return "value";
+		return output->map ? "map" : "value";
 	default:
 		return "printf";
 	}
@@ -279,6 +281,8 @@ static void print_text(const struct output *output, const void *data, uint32_t b
 	} else if (output->id == FUNCTION_TIME) {
 		print_time(output->format, out);
 	} else if (output->count) {
+		if (output->map)
+			g_string_append_printf(out, "@%s: ", output->map);
 		print_part(&output->parts[0], data, bytes, names, out);
 		g_string_append_c(out, '\n');
 	}
@@ -294,9 +298,19 @@ static bool print_json_value(const struct output *output, const char *data, uint
 		layout_bytes(&part->type) > bytes)
 		return false;
 	begin_json(output, out);
+	if (output->map)
+		g_string_append_printf(out, "{\"@%s\": ", output->map);
 	value_json(&part->type, data, names, out);
-	g_string_append(out, "}\n");
+	g_string_append(out, output->map ? "}}\n" : "}\n");
 	return true;
+}
+
+/* The number that print(@m, top, divisor) prints of the integer of its map. */
+static uint64_t divided(const struct output *output, uint64_t number)
+{
+	if (output->parts->type.is_signed)
+		return (uint64_t)((int64_t)number / (int64_t)output->divisor);
+	return number / output->divisor;
 }
 
 void output_print(const struct outputs *outputs, uint32_t index, const void *data, uint32_t bytes,
@@ -304,10 +318,17 @@ void output_print(const struct outputs *outputs, uint32_t index, const void *dat
 {
 	g_autoptr(GString) text = NULL;
 	const struct output *output;
+	uint64_t quotient;
 
 	if (index >= outputs->items->len)
 		return;
 	output = g_ptr_array_index(outputs->items, index);
+	if (output->count && output->divisor && output->parts->type.kind == AST_INTEGER &&
+		bytes >= sizeof(quotient)) {
+		quotient = divided(output, number_of(output->parts, data, bytes));
+		data = &quotient;
+		bytes = sizeof(quotient);
+	}
 	if (!outputs->as_json) {
 		print_text(output, data, bytes, names, out);
 	} else if (!print_json_value(output, data, bytes, names, out)) {

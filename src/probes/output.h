@@ -36,7 +36,7 @@ struct output {
 	uint32_t count;
 	uint32_t bytes; /* of all parts */
 	bool has_addresses; /* a part is printed with names of addresses */
-	/* print(), clear(), zero(): the map, or NULL: print(value) */
+	/* print(), clear(), zero(): the map, or NULL: print(value). With a part: its value, in the record */
 	char *map;
 	uint64_t top, divisor; /* 0: none */
 };

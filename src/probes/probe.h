@@ -103,8 +103,8 @@ uint64_t probe_bytes(const struct probe *probe);
 uint64_t probe_ready_bytes(const struct probe *probe);
 uint32_t probe_places(const struct probe *probe);
 
-/* Does what a program has asked for. */
-void probe_act(struct probe *probe, uint32_t output, uint64_t time_ns);
+/* Does what a program has asked for; the key of an entry of a map, else 0 bytes. */
+void probe_act(struct probe *probe, uint32_t output, uint64_t time_ns, const void *key, size_t key_bytes);
 
 /*
  * Appends the answer: the maps, the counts, and the text as comments. names: those of addresses; pieces

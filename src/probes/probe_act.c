@@ -26,11 +26,12 @@ static void clear_map(struct probe *probe, const struct ast_map *map)
 	store_sweep(probe->store);
 }
 
+/* `key`: of the entry that is printed, NULL for all. */
 static void print_map_with(struct probe *probe, const struct ast_map *map, const struct output *output,
-	const struct value_names *addresses, GString *text)
+	const void *key, const struct value_names *addresses, GString *text)
 {
 	const struct answer_limits limits = { .top = output->top, .divisor = output->divisor,
-		.line_bytes = JSON_LINE_BYTES };
+		.line_bytes = JSON_LINE_BYTES, .key = key };
 	const struct naming naming = { .probe = probe, .addresses = addresses };
 	const struct value_names names = probe_names_of(&naming, probe->outputs);
 
@@ -50,7 +51,7 @@ static bool has_addresses(const struct ast_map *map)
 
 /* Addresses are printed to nowhere first, which collects them. */
 static void print_map(struct probe *probe, const struct ast_map *map, const struct output *output,
-	GString *text)
+	const void *key, GString *text)
 {
 	const struct value_names_ops *ops = probe->hooks->names;
 	struct value_names names = { 0 };
@@ -60,11 +61,11 @@ static void print_map(struct probe *probe, const struct ast_map *map, const stru
 			probe->found = ops->create();
 		ops->begin(probe->found);
 		names = ops->values(probe->found);
-		print_map_with(probe, map, output, &names, text);
+		print_map_with(probe, map, output, key, &names, text);
 		g_string_truncate(text, 0);
 		ops->resolve(probe->found, -1);
 	}
-	print_map_with(probe, map, output, &names, text);
+	print_map_with(probe, map, output, key, &names, text);
 }
 
 /* Text that no call has made; `text` is empty before. */
@@ -93,7 +94,7 @@ static void read_file(const struct probe *probe, const char *path, GString *text
 	close(fd);
 }
 
-void probe_act(struct probe *probe, uint32_t index, uint64_t time_ns)
+void probe_act(struct probe *probe, uint32_t index, uint64_t time_ns, const void *key, size_t key_bytes)
 {
 	const struct value_names none = { 0 };
 	const struct naming naming = { .probe = probe, .addresses = &none };
@@ -124,7 +125,7 @@ void probe_act(struct probe *probe, uint32_t index, uint64_t time_ns)
 	else if (output->id == FUNCTION_CAT)
 		read_file(probe, output->format, file);
 	else if (map)
-		print_map(probe, map, output, text);
+		print_map(probe, map, output, key_bytes ? key : NULL, text);
 	else
 		output_print(probe->outputs, index, "", 0, &names, text);
 	if (file->len)

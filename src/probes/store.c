@@ -379,28 +379,38 @@ GPtrArray *store_keys(const struct store *store, const struct ast_map *map)
 	return keys;
 }
 
-GArray *store_read(const struct store *store, const struct ast_map *map)
+/* Those of the keys that the map has. */
+static GArray *read_keys(const struct store *store, const struct ast_map *map, const void *const *keys,
+	guint count)
 {
 	const struct layout_map *layout = &store->layouts[map->number];
 	GArray *entries = g_array_new(FALSE, FALSE, sizeof(struct store_entry));
 	g_autofree uint64_t *raw = g_malloc0((size_t)layout->value_bytes * store->cpus);
-	const uint32_t zero = 0;
+	g_autoptr(GHashTable) cached = store_cache_values(store, map);
 
 	g_array_set_clear_func(entries, free_entry);
-	if (map->key_count) {
-		g_autoptr(GPtrArray) keys = store_keys(store, map);
-		g_autoptr(GHashTable) cached = store_cache_values(store, map);
+	for (guint i = 0; i < count; i++) {
+		g_autoptr(GBytes) bytes = g_bytes_new_static(keys[i], layout->key_bytes);
 
-		for (guint i = 0; i < keys->len; i++) {
-			const char *key = g_ptr_array_index(keys, i);
-			g_autoptr(GBytes) bytes = g_bytes_new_static(key, layout->key_bytes);
-
-			add_entry(store, map, key, raw, g_hash_table_lookup(cached, bytes), entries);
-		}
-	} else {
-		add_entry(store, map, &zero, raw, NULL, entries);
+		add_entry(store, map, keys[i], raw, g_hash_table_lookup(cached, bytes), entries);
 	}
 	return entries;
+}
+
+GArray *store_read(const struct store *store, const struct ast_map *map)
+{
+	const uint32_t zero = 0;
+	g_autoptr(GPtrArray) keys = NULL;
+
+	if (!map->key_count)
+		return store_read_key(store, map, &zero);
+	keys = store_keys(store, map);
+	return read_keys(store, map, (const void *const *)keys->pdata, keys->len);
+}
+
+GArray *store_read_key(const struct store *store, const struct ast_map *map, const void *key)
+{
+	return read_keys(store, map, &key, 1);
 }
 
 uint32_t store_count_keys(const struct store *store, const struct ast_map *map)

@@ -65,6 +65,8 @@ struct store_entry {
  * none if the map was never set. Keys that come or go meanwhile may or may not be there.
  */
 GArray *store_read(const struct store *store, const struct ast_map *map);
+/* The same of one key. */
+GArray *store_read_key(const struct store *store, const struct ast_map *map, const void *key);
 const struct layout_map *store_layout(const struct store *store, const struct ast_map *map);
 
 /* The number of keys of a map; without keys 0. */

@@ -5,8 +5,10 @@
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 #include "probes/layout.h"
+#include "sys/clock.h"
 #include "sys/users.h"
 
 /* Longer names are cut; useradd(8) makes none. */
@@ -144,6 +146,49 @@ static void print_target(uint64_t value, const struct value_names *names, GStrin
 	g_string_append_printf(out, "%" PRIu64, number);
 }
 
+/* The format with the microseconds for %f, as bpftrace has it: strftime(3) has no conversion for them. */
+static GString *with_fraction(const char *format, uint64_t wall_ns)
+{
+	GString *out = g_string_new(NULL);
+
+	for (; *format; format++) {
+		if (format[0] != '%' || !format[1]) {
+			g_string_append_c(out, *format);
+		} else if (format[1] == 'f') {
+			g_string_append_printf(out, "%06" PRIu64, wall_ns % 1000000000 / 1000);
+			format++;
+		} else {
+			g_string_append_len(out, format++, 2);
+		}
+	}
+	return out;
+}
+
+bool value_is_time_format(const char *format)
+{
+	/* the longest names of a month and of a day; a byte in front, so that only a long text gives 0 */
+	const struct tm longest = { .tm_year = 2026 - 1900, .tm_mon = 8, .tm_mday = 30, .tm_hour = 23,
+		.tm_min = 59, .tm_sec = 59, .tm_wday = 3, .tm_yday = 272 };
+	g_autoptr(GString) whole = with_fraction(format, 0);
+	char text[VALUE_TIME_MAX + 2];
+
+	g_string_prepend_c(whole, ' ');
+	return strftime(text, sizeof(text), whole->str, &longest) > 0;
+}
+
+static void print_time(const char *format, uint64_t monotonic_ns, GString *out)
+{
+	/* the clocks may be set meanwhile: the wall clock's time of now is that of the monotonic one */
+	const uint64_t wall_ns = monotonic_ns + (clock_realtime_ns() - clock_monotonic_ns());
+	const time_t seconds = (time_t)(wall_ns / 1000000000);
+	g_autoptr(GString) whole = with_fraction(format, wall_ns);
+	char text[VALUE_TIME_MAX + 1];
+	struct tm local;
+
+	if (localtime_r(&seconds, &local) && strftime(text, sizeof(text), whole->str, &local))
+		g_string_append(out, text);
+}
+
 static void print_tuple(const struct ast_type *type, const char *data, const struct value_names *names,
 	GString *out)
 {
@@ -187,6 +232,9 @@ void value_print(const struct ast_type *type, const void *data, const struct val
 		return;
 	case AST_USERNAME:
 		print_user(word_at(data, 0), out);
+		return;
+	case AST_TIMESTAMP:
+		print_time(type->format, word_at(data, 0), out);
 		return;
 	case AST_POINTER:
 	case AST_STRUCT:

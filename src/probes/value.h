@@ -12,6 +12,9 @@
 /* A bit of an AST_PROBE: only the last part of the name is printed. */
 #define VALUE_TARGET_NAME (1ull << 32)
 
+/* The bytes of the longest text that strftime() makes. */
+#define VALUE_TIME_MAX 255u
+
 /* Where names of addresses, stacks and targets come from. Each function may be NULL. */
 struct value_names {
 	void *arg;
@@ -37,6 +40,9 @@ struct value_names_ops {
 	 */
 	void (*resolve)(void *found, int cancel_fd);
 };
+
+/* Whether each time has a text of at most VALUE_TIME_MAX bytes in this format. */
+bool value_is_time_format(const char *format);
 
 /* Whether a value is printed with names of addresses. */
 bool value_has_addresses(const struct ast_type *type);

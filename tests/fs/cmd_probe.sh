@@ -81,10 +81,32 @@ same "nothing else" "" "$(cat "$tmp/out")"
 probe 0 -e 'BEGIN { @a[1] = 5; @a[3] = 4; print(@a); printf("x\ny\n"); exit(); }'
 same "all lines" "@a[1]: 5 @a[1]: 5 @a[3]: 4 @a[3]: 4 x y" "$(sort "$tmp/out" | paste -sd ' ')"
 
+# without keys: at that moment, and nothing of one that is not set
+probe 0 -e 'BEGIN { @s = "longer text"; print(@s); @s = "b"; print(@s); delete(@s); print(@s); exit(); }'
+same "a map without keys" "@s: longer text @s: b" "$(grep . "$tmp/out" | paste -sd ' ')"
+
+probe 0 -e 'BEGIN { @m[1] = sum(3); @m[2] = sum(4); print(@m[2]); print(@m[3]); clear(@m); exit(); }'
+same "one key of an aggregation" "@m[2]: 4" "$(grep . "$tmp/out")"
+probe 0 -e 'interval:ms:1 { @k = kstack(2); print(@k); exit(); }'
+same "stacks, at once and at the end" "2" "$(grep -c '^@k:' "$tmp/out")"
+
+# the wall clock, in what is printed and in maps
+first=$(date '+%F %T')
+probe 0 -e 'BEGIN { printf("%s\n", strftime("%F %T", nsecs)); @[strftime("%F %T", nsecs)] = 1; exit(); }'
+last=$(date '+%F %T')
+[ "$(wc -l <"$tmp/out")" -ge 2 ] || fail "two times: $(cat "$tmp/out")"
+while IFS= read -r line; do
+	time=${line#"@["}
+	time=${time%"]: 1"}
+	[ "${#time}" = "${#first}" ] && [[ ! $time < $first && ! $time > $last ]] ||
+		fail "'$line' is not between $first and $last"
+done < <(grep . "$tmp/out")
+
 # JSON, which bpftrace would print so
-probe 0 -f json -e 'BEGIN { printf("a\n"); @["k"] = hist(5); exit(); }'
+probe 0 -f json -e 'BEGIN { printf("a\n"); @s = "abc"; print(@s); delete(@s); @["k"] = hist(5); exit(); }'
 same "JSON" '{"type": "attached_probes", "data": {"probes": 1}}
 {"type": "printf", "data": "a\n"}
+{"type": "map", "data": {"@s": "abc"}}
 {"type": "hist", "data": {"@": {"k": [{"min": 4, "max": 7, "count": 1}]}}}' "$(cat "$tmp/out")"
 probe 2 -f xml -e 'BEGIN { }'
 

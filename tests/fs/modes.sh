@@ -71,6 +71,12 @@ check "with the folder and the nearest name" grep -q "views: 'flatt' .* created;
 	"$MNT/kperr"
 fails_with "Operation not permitted" mkdir "$MNT/kpstats"
 check "a folder" grep -q "/: 'kpstats' .* created; nearest: kpstat" "$MNT/kperr"
+for make in "mkdir" "ln -s x" "mkfifo"; do
+	# shellcheck disable=SC2086 # words
+	fails_with "Operation not permitted" $make "$MNT/probes/made_by_${make%% *}"
+	check "$make says why" grep -q "probes: 'made_by_${make%% *}' can't be created: only files can, by writing them\$" \
+		"$MNT/kperr"
+done
 put events/test:step 1
 fails_with "Operation not permitted" put events/step 1
 check "the form of an event's name" grep -q \

@@ -438,6 +438,8 @@ static void test_errors(void **state)
 			"line 1, column 9: this does nothing with its value" },
 		{ __LINE__, "BEGIN { @x = retval }", -EINVAL,
 			"line 1, column 14: BEGIN probes have no 'retval'" },
+		{ __LINE__, "BEGIN { @x = arg0 + arg12 }", -EINVAL,
+			"line 1, column 14: BEGIN probes have no 'arg0'" },
 		{ __LINE__, "BEGIN { @x = kstack }", -EINVAL,
 			"line 1, column 14: BEGIN probes have no 'kstack'" },
 		{ __LINE__, "k:vfs_read { @x = args.gone }", -EINVAL,

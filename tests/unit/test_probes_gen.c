@@ -30,6 +30,7 @@ struct machine_state {
 	GString *printed; /* what the program has asked the server to print */
 	struct outputs *outputs;
 	_Atomic uint32_t serials;
+	bool as_json; /* of the programs to be made */
 };
 
 static struct machine_state host;
@@ -77,8 +78,8 @@ static void take_action(void *arg, const void *record, size_t bytes)
 {
 	const struct gen_action *action = record;
 
-	(void)bytes;
-	probe_act(*(struct probe **)arg, action->output, action->time_ns);
+	probe_act(*(struct probe **)arg, action->output, action->time_ns, action + 1,
+		bytes - sizeof(*action));
 }
 
 static struct probe *acting; /* the program whose actions are taken */
@@ -119,7 +120,7 @@ static char *run(const char *text, unsigned int times, GString *printed)
 {
 	const struct probe_options options = { .name = "test", .hooks = &hooks, .machine = &host.machine,
 		.targets = host.targets, .actions = queue_map(host.queue), .serials = &host.serials,
-			.keys = 16 };
+			.keys = 16, .as_json = host.as_json };
 	const struct value_names names = { 0 };
 	GString *out = g_string_new(NULL);
 	struct err err = { "" };
@@ -140,10 +141,13 @@ static char *run(const char *text, unsigned int times, GString *printed)
 		probe_begin(probe);
 		queue_read(host.queue);
 	}
-	g_string_truncate(host.printed, 0);
 	probe_print(probe, &names, NULL, out);
-	if (printed)
+	if (printed) {
+		/* the records first */
 		take_records(printed);
+		g_string_append(printed, host.printed->str);
+	}
+	g_string_truncate(host.printed, 0);
 	probe_destroy(probe);
 	counts = strstr(out->str, "# ");
 	if (counts)
@@ -259,7 +263,25 @@ static const struct {
 		"ab|    cd|ef    |gh\n" },
 	{ __LINE__, "BEGIN { printf(\"%s %d\\n\", comm, pid == tid); }", "gen test 1\n" },
 	{ __LINE__, "BEGIN { printf(\"%lld %lx\\n\", 1 << 40, 1 << 40); }", "1099511627776 10000000000\n" },
-	{ __LINE__, "BEGIN { @a = 5; print(@a); print(\"text\"); print((1, 2)); }", "5\ntext\n(1, 2)\n" },
+	{ __LINE__, "BEGIN { @a = 5; print(@a); print(\"text\"); print((1, 2)); }", "@a: 5\ntext\n(1, 2)\n" },
+	/* a map without keys: its value at that moment, and nothing if it is not set */
+	{ __LINE__, "BEGIN { @s = \"longer text\"; print(@s); @s = \"b\"; print(@s); "
+		    "delete(@s); print(@s); }",
+		"@s: longer text\n@s: b\n" },
+	{ __LINE__, "BEGIN { @t = (1, \"ab\", -3); print(@t); @i = ntop(0x0100007f); print(@i); }",
+		"@t: (1, ab, -3)\n@i: 127.0.0.1\n" },
+	{ __LINE__, "BEGIN { @p = probe; print(@p); @u = ksym(16); print(@u); @ = -1; print(@); }",
+		"@p: BEGIN\n@u: 0x10\n@: -1\n" },
+	{ __LINE__, "BEGIN { @n = 7; print(@n, 0, 2); @n = -7; print(@n, 1, 2); "
+		    "if (0) { @z = 1; } print(@z); }",
+		"@n: 3\n@n: -3\n" },
+	/* one key: the value, and of an aggregation the line of the map */
+	{ __LINE__, "BEGIN { @p[1, \"a\"] = 4; print(@p[1, \"a\"]); @m[1] = count(); @m[2] = count(); "
+		    "@m[2] = count(); print(@m[2]); print(@m[3]); $k = 1; print(@m[$k]); }",
+		"4\n@m[2]: 2\n@m[1]: 1\n" },
+	{ __LINE__, "BEGIN { @a[\"k\", 2] = avg(4); @a[\"k\", 2] = avg(8); @a[\"j\", 2] = avg(1); "
+		    "print(@a[\"k\", 2]); @h[probe] = hist(5); print(@h[probe]); }",
+		"@a[k, 2]: 6\n@h[BEGIN]:\n[4, 8)                 1 |" BAR "|\n\n" },
 	{ __LINE__, "BEGIN { printf(\"%s\\n\", probe); }", "BEGIN\n" },
 	/* what has 32 bits is an int, as bpftrace 0.17 prints it */
 	{ __LINE__, "BEGIN { printf(\"%d %u %x %ld\\n\", (uint32)-1, (uint32)-1, (uint32)-1, (uint32)-1); }",
@@ -269,6 +291,17 @@ static const struct {
 	{ __LINE__, "BEGIN { printf(\"%d %d %u\\n\", (uint16)-1, (uint8)-1, (int8)-1); }",
 		"65535 255 4294967295\n" },
 	{ __LINE__, "BEGIN { print((\"a\\nb\", 1)); }", "(a\\x0ab, 1)\n" },
+	/* the bytes of a string: zeros behind it, and what is in memory from its address */
+	{ __LINE__, "BEGIN { printf(\"%r|%r|%r\\n\", buf(\"abc\", 3), "
+		    "buf(\"abcdef\", 3), buf(\"abc\", 9)); }",
+		"abc|abc|abc\\x00\\x00\\x00\\x00\\x00\\x00\n" },
+	{ __LINE__, "BEGIN { $s = \"hello\"; @m = \"xyz\"; $n = 2; "
+		    "printf(\"%r|%r|%r|%r\\n\", buf($s, 4), buf(@m, 3), buf(comm, 5), buf(\"abc\", $n)); }",
+		"hell|xyz|gen t|ab\n" },
+	{ __LINE__, "BEGIN { printf(\"%r|%r\\n\", buf(curtask->comm, 10), buf(str(0), 2)); }",
+		"gen test\\x00\\x00|\\x00\\x00\n" },
+	{ __LINE__, "BEGIN { print(strftime(\"\", nsecs)); print(strftime(\"%% ff\\n\", 0)); }",
+		"\n% ff\n\n" },
 };
 
 static void test_each_text_prints(void **state)
@@ -282,6 +315,89 @@ static void test_each_text_prints(void **state)
 			fail_msg("row of line %d: %s\nexpected: %sfound: %s(%s)", prints[i].line,
 				prints[i].text,
 				prints[i].printed, printed->str, answer);
+	}
+}
+
+/* The lines of bpftrace 0.17. */
+static void test_maps_without_keys_print_as_json(void **state)
+{
+	static const char text[] = "BEGIN { @s = \"abc\"; print(@s); @n = 5; print(@n); @t = (1, \"ab\"); "
+		"print(@t); delete(@n); print(@n); print(7); "
+		"@m[1] = count(); @m[2] = count(); print(@m[2]); }";
+	g_autoptr(GString) printed = g_string_new(NULL);
+	g_autofree char *answer = NULL;
+
+	(void)state;
+	host.as_json = true;
+	answer = run(text, 1, printed);
+	host.as_json = false;
+	assert_string_equal(printed->str, "{\"type\": \"map\", \"data\": {\"@s\": \"abc\"}}\n"
+		"{\"type\": \"map\", \"data\": {\"@n\": 5}}\n"
+		"{\"type\": \"map\", \"data\": {\"@t\": [1,\"ab\"]}}\n"
+		"{\"type\": \"value\", \"data\": 7}\n"
+		"{\"type\": \"map\", \"data\": {\"@m\": {\"2\": 1}}}\n");
+}
+
+/* What date(1) says. */
+static void date(const char *format, char *text, size_t size)
+{
+	g_autofree char *command = g_strdup_printf("date '+%s'", format);
+	FILE *pipe = popen(command, "re");
+
+	assert_non_null(pipe);
+	assert_non_null(fgets(text, (int)size, pipe));
+	assert_int_equal(pclose(pipe), 0);
+	text[strcspn(text, "\n")] = '\0';
+}
+
+/* Times in these forms are in order as texts too. */
+static void test_times_are_those_of_date(void **state)
+{
+	static const struct {
+		int line;
+		const char *text, *format, *before, *behind; /* what is around the time */
+		bool as_json, in_answer;
+	} times[] = {
+		{ __LINE__, "BEGIN { printf(\"at %s.\\n\", strftime(\"%F %T\", nsecs)); }",
+			"%F %T", "at ", ".\n", false, false },
+		{ __LINE__, "BEGIN { printf(\"%22s\\n\", strftime(\"%F %T\", nsecs)); }",
+			"%F %T", "   ", "\n", false, false },
+		{ __LINE__, "BEGIN { print(strftime(\"%s.%f\", nsecs)); }",
+			"%s.%6N", "", "\n", false, false },
+		{ __LINE__, "BEGIN { $t = strftime(\"%F %T\", nsecs); print((1, $t)); }",
+			"%F %T", "(1, ", ")\n", false, false },
+		{ __LINE__, "BEGIN { @t = strftime(\"%F %T\", nsecs); print(@t); }", "%F %T", "@t: ", "\n",
+			false, false },
+		{ __LINE__, "BEGIN { @t = strftime(\"%F %T %z\", nsecs); }", "%F %T %z", "@t: ", "\n",
+			false, true },
+		{ __LINE__, "BEGIN { @[strftime(\"%F %T\", nsecs), 2] = 7; }", "%F %T", "@[", ", 2]: 7\n",
+			false, true },
+		{ __LINE__, "BEGIN { print(strftime(\"%F %T\", nsecs)); }", "%F %T",
+			"{\"type\": \"value\", \"data\": \"", "\"}\n", true, false },
+		{ __LINE__, "BEGIN { @t = strftime(\"%F %T\", nsecs); print(@t); }", "%F %T",
+			"{\"type\": \"map\", \"data\": {\"@t\": \"", "\"}}\n", true, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		g_autoptr(GString) printed = g_string_new(NULL);
+		g_autofree char *answer = NULL, *time = NULL;
+		const char *found;
+		char first[64], last[64];
+
+		date(times[i].format, first, sizeof(first));
+		host.as_json = times[i].as_json;
+		answer = run(times[i].text, 1, printed);
+		host.as_json = false;
+		date(times[i].format, last, sizeof(last));
+		found = times[i].in_answer ? answer : printed->str;
+		if (!g_str_has_prefix(found, times[i].before) || !g_str_has_suffix(found, times[i].behind))
+			fail_msg("row of line %d: %s", times[i].line, found);
+		time = g_strndup(found + strlen(times[i].before),
+			strlen(found) - strlen(times[i].before) - strlen(times[i].behind));
+		if (strlen(time) != strlen(first) || strcmp(first, time) > 0 || strcmp(time, last) > 0)
+			fail_msg("row of line %d: %s, and date says %s and %s", times[i].line, time, first,
+				last);
 	}
 }
 
@@ -311,6 +427,17 @@ static void test_refused_texts_say_why(void **state)
 	} refused[] = {
 		{ __LINE__, "BEGIN { @x[1] = count(); print(@x, 0, -1); }", "the divisor is not above 0" },
 		{ __LINE__, "BEGIN { @x[1] = count(); print(@x, 0, 0); }", "the divisor is not above 0" },
+		{ __LINE__, "BEGIN { print(strftime(\"%256d\", nsecs)); }",
+			"line 1, column 24: the text of this format can have more than 255 bytes" },
+		{ __LINE__, "BEGIN { @a = strftime(\"%F\", nsecs); @a = strftime(\"%T\", nsecs); }",
+			"line 1, column 37: @a is a time in another format elsewhere" },
+		{ __LINE__, "BEGIN { @[(1, strftime(\"%F\", 1))] = 1; @[(1, strftime(\"%T\", 1))] = 1; }",
+			"a key of @ is a time in another format elsewhere" },
+		{ __LINE__, "BEGIN { print(pid ? strftime(\"%F\", nsecs) : strftime(\"%T\", nsecs)); }",
+			"the two sides are times in different formats" },
+		{ __LINE__, "BEGIN { printf(\"%d\", strftime(\"%F\", nsecs)); }",
+			"a time can't be printed with '%d'" },
+		{ __LINE__, "BEGIN { @ = arg3; }", "line 1, column 13: BEGIN probes have no 'arg3'" },
 		/* 100 * 100 * 100 passes */
 		{ __LINE__, "BEGIN { unroll(100) { unroll(100) { unroll(100) { } } } }",
 			"unroll() has more than" },
@@ -424,6 +551,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_text_has_its_answer),
 		cmocka_unit_test(test_each_text_prints),
+		cmocka_unit_test(test_maps_without_keys_print_as_json),
+		cmocka_unit_test(test_times_are_those_of_date),
 		cmocka_unit_test(test_built_ins_of_32_bits_print_as_int),
 		cmocka_unit_test(test_refused_texts_say_why),
 		cmocka_unit_test(test_keys_without_room_are_counted),
