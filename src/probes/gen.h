@@ -55,11 +55,12 @@ struct gen_stack {
 	uint64_t frames[AST_FRAMES_MAX];
 };
 
-/* What the server does for a program: a record of the ring of actions, with the arguments behind it. */
+/* What the server does for a program: a record of the ring of actions. */
 struct gen_action {
 	uint32_t serial; /* of the program */
 	uint32_t output; /* in its outputs */
 	uint64_t time_ns;
+	uint64_t cpu;
 };
 
 /* What the instructions refer to. Descriptors of maps. */

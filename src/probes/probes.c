@@ -215,7 +215,7 @@ static void act(void *arg, const void *record, size_t bytes)
 	pthread_mutex_unlock(&probes->lock);
 	if (!found)
 		return;
-	probe_act(found->probe, action.output, action.time_ns);
+	probe_act(found->probe, &action);
 	probes_put(probes, found);
 }
 
