@@ -29,6 +29,7 @@
 #include "fs/snapshots.h"
 #include "kernel/kernel.h"
 #include "probes/ast.h"
+#include "probes/gen.h"
 #include "probes/listing.h"
 #include "probes/probes.h"
 #include "probes/targets.h"
@@ -43,7 +44,7 @@
  * has 128 KB by default.
  */
 #define MESSAGE_PART_BYTES 4096u
-/* Behind the label, if the message ends within a line. */
+/* Behind the label, if the message ends within a line: as trace/trace_text has it. */
 #define LINE_GOES_ON "+: "
 #define UTF8_BYTES_MAX 4
 
@@ -184,16 +185,14 @@ static void end_outputs(void *arg, uint32_t serial)
 
 /*
  * The bytes of whole lines that are one message; a longer line is one of its own, or goes on in the next one
- * behind `most` bytes, and not within a character of UTF-8.
+ * behind `most` bytes, and not within a character of UTF-8. So is a line at the end that has no newline.
  */
 static size_t message_part(const char *text, size_t bytes, size_t most)
 {
 	const char *end;
 	size_t part;
 
-	if (bytes <= MESSAGE_PART_BYTES)
-		return bytes;
-	end = memrchr(text, '\n', MESSAGE_PART_BYTES);
+	end = memrchr(text, '\n', MIN(bytes, MESSAGE_PART_BYTES));
 	if (!end)
 		end = memchr(text, '\n', bytes);
 	part = end ? (size_t)(end - text) + 1 : bytes;
@@ -205,7 +204,8 @@ static size_t message_part(const char *text, size_t bytes, size_t most)
 }
 
 /* A map may have more text than fits into one message. The trace counts what it has no room for. */
-static void add_message(void *arg, const char *label, uint64_t time_ns, const char *text, size_t bytes)
+static void add_message(void *arg, const char *label, const struct gen_action *action, const char *text,
+	size_t bytes)
 {
 	struct session *session = arg;
 	const size_t most = TRACE_MESSAGE_BYTES_MAX - strlen(label) - strlen(LINE_GOES_ON);
@@ -215,9 +215,10 @@ static void add_message(void *arg, const char *label, uint64_t time_ns, const ch
 	for (; bytes; text += part, bytes -= part) {
 		part = message_part(text, bytes, most);
 		g_string_assign(message, label);
-		g_string_append(message, part < bytes && text[part - 1] != '\n' ? LINE_GOES_ON : ": ");
+		g_string_append(message, text[part - 1] != '\n' ? LINE_GOES_ON : ": ");
 		g_string_append_len(message, text, (gssize)part);
-		(void)trace_append(session->server->trace, message->str, message->len);
+		(void)trace_append_at(session->server->trace, action->time_ns, (unsigned int)action->cpu,
+			message->str, message->len);
 	}
 }
 

@@ -242,6 +242,7 @@ struct kprof_record {
 #define KPROF_RECORD_STACK                                                                         \
 	2u /* after the arguments: u64 n, then n return addresses, innermost first */
 #define KPROF_RECORD_CUT 4u	    /* a string was cut */
+#define KPROF_RECORD_GOES_ON 8u	    /* the text is no whole line: of programs of probes/ only */
 
 #define KPROF_CPU_UNKNOWN 0xffffu
 

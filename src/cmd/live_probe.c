@@ -26,9 +26,10 @@
 
 #define NAME	   "program"
 #define FILE_NAME  "probes/" NAME
-#define LABEL	   "probe:" NAME ": " /* of what the program prints, behind the time, */
-#define LABEL_PART "probe:" NAME "+: "	/* the line goes on in the next message */
-#define LABEL_OF   "] " LABEL		/* or behind the process that has printed it */
+#define LABEL	   "probe:" NAME /* of what the program prints, behind the time, */
+#define LABEL_OF   "] " LABEL	 /* or behind the process that has printed it; then: */
+#define LINE_ENDS  ": "
+#define LINE_GOES_ON "+: "	 /* without a newline */
 #define COUNTS	   "{\"type\": \"counts\""  /* the last line of an answer in JSON, which bpftrace has not */
 #define LOOK_MS	   250			/* how often it is looked whether the program has called exit() */
 
@@ -38,7 +39,7 @@ struct live_run {
 	struct private_server server;
 	struct live_pipe pipe;
 	FILE *out;
-	GString *part; /* of a line that goes on */
+	bool in_line;  /* what was printed last has no newline at its end */
 	bool exits;    /* the text calls exit() */
 	bool failed;   /* to write other output than lines of the trace */
 };
@@ -110,30 +111,37 @@ static int set_program(struct live_run *r, struct err *err)
 
 /* ---- lines ------------------------------------------------------------------------------------- */
 
+/* Moves *text behind a label that ends here; *ends: so does the line. */
+static bool skip_label(const char *end, const char **text, bool *ends)
+{
+	const bool goes_on = g_str_has_prefix(end, LINE_GOES_ON);
+
+	if (!goes_on && !g_str_has_prefix(end, LINE_ENDS))
+		return false;
+	*ends = !goes_on;
+	*text = end + (goes_on ? strlen(LINE_GOES_ON) : strlen(LINE_ENDS));
+	return true;
+}
+
 /* What the program has printed: all that the trace of the private server has. A map has several lines. */
 static void take_line(void *arg, const char *line, size_t bytes)
 {
 	struct live_run *r = arg;
 	const char *cpu = strstr(line, "]:cpu"), *text = cpu ? strstr(cpu, ": ") : NULL, *label;
+	bool ends = true, found;
 
 	(void)bytes;
 	if (!text)
 		return;
 	text += strlen(": ");
-	if (g_str_has_prefix(text, LABEL_PART)) {
-		g_string_append(r->part, text + strlen(LABEL_PART));
-		return;
+	found = g_str_has_prefix(text, LABEL) && skip_label(text + strlen(LABEL), &text, &ends);
+	for (label = text; !found && (label = strstr(label, LABEL_OF)) != NULL;) {
+		label += strlen(LABEL_OF);
+		found = skip_label(label, &text, &ends);
 	}
-	label = strstr(text, LABEL_OF);
-	if (g_str_has_prefix(text, LABEL)) {
-		/* flush_output() sees a failure */
-		fprintf(r->out, "%s", r->part->str);
-		g_string_truncate(r->part, 0);
-		text += strlen(LABEL);
-	} else if (label) {
-		text = label + strlen(LABEL_OF);
-	}
-	fprintf(r->out, "%s\n", text);
+	/* flush_output() sees a failure */
+	fprintf(r->out, "%s%s", text, ends ? "\n" : "");
+	r->in_line = !ends && (*text || r->in_line);
 }
 
 static bool flush_output(void *arg)
@@ -153,9 +161,13 @@ static int print_maps(struct live_run *r, struct err *err)
 
 	if (!file)
 		return err_set(err, errno, "%s: %s", path, strerror(errno));
-	while (getline(&line, &room, file) > 0)
-		if (line[0] != '#' && !g_str_has_prefix(line, COUNTS) && fputs(line, r->out) == EOF)
+	while (getline(&line, &room, file) > 0) {
+		if (line[0] == '#' || g_str_has_prefix(line, COUNTS))
+			continue;
+		if (fprintf(r->out, "%s%s", r->in_line ? "\n" : "", line) < 0)
 			r->failed = true;
+		r->in_line = false;
+	}
 	if (ferror(file))
 		ret = err_set(err, EIO, "%s can't be read", path);
 	fclose(file);
@@ -249,7 +261,6 @@ int live_probe_run(const struct live_probe *probe)
 	struct err err = { "" };
 
 	r.launch.signal_fd = -1;
-	r.part = g_string_new(NULL);
 	r.pipe = (struct live_pipe){ .take = take_line, .flush = flush_output, .arg = &r };
 	live_pipe_init(&r.pipe);
 	ret = prepare(&r, &err);
@@ -272,6 +283,5 @@ int live_probe_run(const struct live_probe *probe)
 	live_pipe_fini(&r.pipe);
 	private_server_end(&r.server);
 	finish_output(&r, &status);
-	g_string_free(r.part, TRUE);
 	return status;
 }

@@ -153,13 +153,15 @@ static bool add_stack(const struct kernel_record *record, GString *args)
 uint32_t kernel_describe(const struct kernel_meaning *meaning, const struct kernel_record *record,
 	const struct value_names *names, GString *args)
 {
+	uint32_t flags = 0;
+
 	if (meaning->outputs)
-		kernel_describe_probe(meaning, record + 1, bytes_of(record) - sizeof(*record), names, args);
+		flags = kernel_describe_probe(meaning, record, names, args);
 	else if (meaning->point)
 		describe_point(meaning->point, record, (uint32_t)bytes_of(record), args);
 	else if (meaning->function)
 		function_args(meaning->function, record, bytes_of(record), args);
 	else
 		calltext_args(meaning->calltext, meaning->key, record, bytes_of(record), args);
-	return add_stack(record, args) ? KPROF_RECORD_STACK : 0;
+	return flags | (add_stack(record, args) ? KPROF_RECORD_STACK : 0);
 }

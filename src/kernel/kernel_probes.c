@@ -148,27 +148,33 @@ bool kernel_prints_addresses(const struct kernel_meaning *meaning, const struct 
 }
 
 /* One string, in the form of ring_abi.h. */
-void kernel_describe_probe(const struct kernel_meaning *meaning, const void *body, size_t bytes,
+uint32_t kernel_describe_probe(const struct kernel_meaning *meaning, const struct kernel_record *record,
 	const struct value_names *addresses, GString *args)
 {
+	const size_t bytes = KERNEL_HEAD_UNITS(record->head) * sizeof(uint64_t) - sizeof(*record);
+	const char *body = (const char *)(record + 1);
 	struct value_names names = *addresses;
 	g_autoptr(GString) text = g_string_new(NULL);
 	size_t begin = args->len;
+	uint32_t flags = 0;
 	uint64_t output;
 	uint16_t length;
 
 	names.targets = meaning->outputs->targets;
 	if (bytes >= sizeof(output)) {
 		memcpy(&output, body, sizeof(output));
-		output_print(meaning->outputs, (uint32_t)output, (const char *)body + sizeof(output),
+		output_print(meaning->outputs, (uint32_t)output, record->time_ns, body + sizeof(output),
 			(uint32_t)(bytes - sizeof(output)), &names, text);
 	}
-	/* a line ends by itself */
+	/* each line of the trace ends by itself */
 	if (text->len && text->str[text->len - 1] == '\n')
 		g_string_truncate(text, text->len - 1);
+	else
+		flags = KPROF_RECORD_GOES_ON;
 	length = (uint16_t)MIN(text->len, KPROF_STRING_NULL - 1);
 	g_string_append_len(args, (const char *)&length, sizeof(length));
 	g_string_append_len(args, text->str, length);
 	while ((args->len - begin) % 8)
 		g_string_append_c(args, '\0');
+	return flags;
 }

@@ -146,7 +146,8 @@ const struct kernel_meaning *kernel_point_meaning(struct kernel *kernel, uint32_
 const struct kernel_meaning *kernel_probe_meaning(struct kernel *kernel, uint32_t serial);
 /* With the lock held: no record is left. */
 void kernel_retire_probes(struct kernel *kernel);
-void kernel_describe_probe(const struct kernel_meaning *meaning, const void *body, size_t bytes,
+/* Returns KPROF_RECORD_*. */
+uint32_t kernel_describe_probe(const struct kernel_meaning *meaning, const struct kernel_record *record,
 	const struct value_names *names, GString *args);
 /* Whether a record of a program has addresses that are printed. */
 bool kernel_prints_addresses(const struct kernel_meaning *meaning, const struct kernel_record *record);

@@ -60,6 +60,7 @@ struct gen_action {
 	uint32_t serial; /* of the program */
 	uint32_t output; /* in its outputs */
 	uint64_t time_ns;
+	uint64_t cpu;
 };
 
 /* What the instructions refer to. Descriptors of maps. */

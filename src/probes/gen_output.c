@@ -191,7 +191,7 @@ static void print_plain_map(struct gen *gen, const struct ast_expr *call)
 
 /* ---- actions ----------------------------------------------------------------------------------- */
 
-/* Wakes the server to do something with a map, or an entry of one, or to print the time. */
+/* Wakes the server to do something with a map, an entry of one, or a file. */
 static void act(struct gen *gen, uint32_t index, const struct ast_expr *entry)
 {
 	const uint32_t key_bytes = entry ? gen->env->layouts[entry->map->number].key_bytes : 0;
@@ -206,6 +206,8 @@ static void act(struct gen *gen, uint32_t index, const struct ast_expr *entry)
 	}
 	code_call(code, BPF_FUNC_ktime_get_ns);
 	gen_save(gen, place, offsetof(struct gen_action, time_ns), BPF_REG_0);
+	code_call(code, BPF_FUNC_get_smp_processor_id);
+	gen_save(gen, place, offsetof(struct gen_action, cpu), BPF_REG_0);
 	code_mov_imm64(code, BPF_REG_1, (uint64_t)index << 32 | gen->env->serial);
 	gen_save(gen, place, 0, BPF_REG_1);
 	code_map(code, BPF_REG_1, gen->env->actions);
@@ -359,8 +361,10 @@ void gen_call(struct gen *gen, const struct ast_expr *call)
 		gen_map_delete(gen, call);
 		return;
 	case FUNCTION_TIME:
-	case FUNCTION_CAT:
 	case FUNCTION_MARK:
+		print_now(gen, call, NULL, call->args ? call->args->text : "");
+		return;
+	case FUNCTION_CAT:
 		act_on_text(gen, call);
 		return;
 	case FUNCTION_JOIN:

@@ -6,7 +6,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/units.h"
 #include "probes/layout.h"
+#include "sys/clock.h"
 
 /* A conversion of a format: "%-16s". Longer ones are not read by the checker. */
 #define CONVERSION_MAX 32
@@ -217,13 +219,15 @@ static void print_format(const struct output *output, const char *data, uint32_t
 	}
 }
 
-static void print_time(const char *format, GString *out)
+/* As the clocks are now: a change of CLOCK_REALTIME changes past times too. */
+static void print_time(const char *format, uint64_t time_ns, GString *out)
 {
-	const time_t now = time(NULL);
+	const uint64_t past_ns = clock_monotonic_ns() - time_ns;
+	const time_t second = (time_t)((clock_realtime_ns() - past_ns) / NSEC_PER_SEC);
 	char text[256];
 	struct tm local;
 
-	localtime_r(&now, &local);
+	localtime_r(&second, &local);
 	if (strftime(text, sizeof(text), format && format[0] ? format : "%H:%M:%S\n", &local))
 		g_string_append(out, text);
 }
@@ -271,7 +275,7 @@ void output_json(const struct output *output, const char *text, size_t bytes, GS
 	g_string_append(out, "}\n");
 }
 
-static void print_text(const struct output *output, const void *data, uint32_t bytes,
+static void print_text(const struct output *output, uint64_t time_ns, const void *data, uint32_t bytes,
 	const struct value_names *names, GString *out)
 {
 	if (output->id == FUNCTION_PRINTF) {
@@ -279,7 +283,9 @@ static void print_text(const struct output *output, const void *data, uint32_t b
 	} else if (output->id == FUNCTION_JOIN) {
 		print_join(output, data, bytes, out);
 	} else if (output->id == FUNCTION_TIME) {
-		print_time(output->format, out);
+		print_time(output->format, time_ns, out);
+	} else if (output->id == FUNCTION_MARK) {
+		g_string_append(out, output->format);
 	} else if (output->count) {
 		if (output->map)
 			g_string_append_printf(out, "@%s: ", output->map);
@@ -313,8 +319,8 @@ static uint64_t divided(const struct output *output, uint64_t number)
 	return number / output->divisor;
 }
 
-void output_print(const struct outputs *outputs, uint32_t index, const void *data, uint32_t bytes,
-	const struct value_names *names, GString *out)
+void output_print(const struct outputs *outputs, uint32_t index, uint64_t time_ns, const void *data,
+	uint32_t bytes, const struct value_names *names, GString *out)
 {
 	g_autoptr(GString) text = NULL;
 	const struct output *output;
@@ -330,10 +336,13 @@ void output_print(const struct outputs *outputs, uint32_t index, const void *dat
 		bytes = sizeof(quotient);
 	}
 	if (!outputs->as_json) {
-		print_text(output, data, bytes, names, out);
+		print_text(output, time_ns, data, bytes, names, out);
+		/* a mark is a line */
+		if (output->id == FUNCTION_MARK)
+			g_string_append_c(out, '\n');
 	} else if (!print_json_value(output, data, bytes, names, out)) {
 		text = g_string_new(NULL);
-		print_text(output, data, bytes, names, text);
+		print_text(output, time_ns, data, bytes, names, text);
 		output_json(output, text->str, text->len, out);
 	}
 }

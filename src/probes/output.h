@@ -31,7 +31,7 @@ struct output_part {
 
 struct output {
 	enum function_id id;
-	char *format; /* printf(), time(), cat(): the text */
+	char *format; /* printf(), time(), cat(), mark(): the text */
 	struct output_part *parts;
 	uint32_t count;
 	uint32_t bytes; /* of all parts */
@@ -65,10 +65,10 @@ bool outputs_have_addresses(const struct outputs *outputs, uint32_t index);
 void output_json(const struct output *output, const char *text, size_t bytes, GString *out);
 
 /*
- * Appends the text of a call: printf() with its arguments, print(value), time() of now. `data` has `bytes`;
- * too few show as what is there.
+ * Appends the text of a call: printf() with its arguments, print(value), time() of time_ns, a time of
+ * CLOCK_MONOTONIC. `data` has `bytes`; too few show as what is there.
  */
-void output_print(const struct outputs *outputs, uint32_t index, const void *data, uint32_t bytes,
-	const struct value_names *names, GString *out);
+void output_print(const struct outputs *outputs, uint32_t index, uint64_t time_ns, const void *data,
+	uint32_t bytes, const struct value_names *names, GString *out);
 
 #endif

@@ -22,6 +22,8 @@
 
 struct probe;
 
+struct gen_action;
+
 /* What the rest of the server does for probes. */
 struct probe_hooks {
 	struct attach_hooks attach;
@@ -33,8 +35,9 @@ struct probe_hooks {
 	/* what records with this number mean: it takes a reference of the outputs; and the program's end */
 	void (*add_outputs)(void *arg, uint32_t serial, const char *label, struct outputs *outputs);
 	void (*end_outputs)(void *arg, uint32_t serial);
-	/* appends a text to the trace, as of the event `label` */
-	void (*message)(void *arg, const char *label, uint64_t time_ns, const char *text, size_t bytes);
+	/* appends a text to the trace, as of the event `label`, with the time and the CPU of the action */
+	void (*message)(void *arg, const char *label, const struct gen_action *action, const char *text,
+		size_t bytes);
 	/*
 	 * What sample() of a program writes to, until the end: each `begin` that succeeds has an `end`.
 	 * NULL if there is no profiler.
@@ -104,7 +107,7 @@ uint64_t probe_ready_bytes(const struct probe *probe);
 uint32_t probe_places(const struct probe *probe);
 
 /* Does what a program has asked for; the key of an entry of a map, else 0 bytes. */
-void probe_act(struct probe *probe, uint32_t output, uint64_t time_ns, const void *key, size_t key_bytes);
+void probe_act(struct probe *probe, const struct gen_action *action, const void *key, size_t key_bytes);
 
 /*
  * Appends the answer: the maps, the counts, and the text as comments. names: those of addresses; pieces

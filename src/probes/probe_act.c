@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What programs of probes/ ask the server for: exit(), print(@map), clear(), cat() and others. */
+/* What programs of probes/ ask the server for: exit(), print(@map), clear(), cat(). */
 #include <string.h>
 #include <unistd.h>
 
 #include "probes/probe_state.h"
 
 #include "probes/answer.h"
+#include "probes/gen.h"
 
 /* Of a file that cat() prints: what fits into a message of the trace. */
 #define CAT_BYTES_MAX 65000u
@@ -94,18 +95,15 @@ static void read_file(const struct probe *probe, const char *path, GString *text
 	close(fd);
 }
 
-void probe_act(struct probe *probe, uint32_t index, uint64_t time_ns, const void *key, size_t key_bytes)
+void probe_act(struct probe *probe, const struct gen_action *action, const void *key, size_t key_bytes)
 {
-	const struct value_names none = { 0 };
-	const struct naming naming = { .probe = probe, .addresses = &none };
-	const struct value_names names = probe_names_of(&naming, probe->outputs);
 	g_autoptr(GString) text = g_string_new(NULL), file = g_string_new(NULL);
 	const struct output *output;
 	const struct ast_map *map;
 
-	if (!probe->outputs || index >= probe->outputs->items->len)
+	if (!probe->outputs || action->output >= probe->outputs->items->len)
 		return;
-	output = g_ptr_array_index(probe->outputs->items, index);
+	output = g_ptr_array_index(probe->outputs->items, action->output);
 	map = find_map(probe, output->map);
 	if (output->id == FUNCTION_EXIT) {
 		probe_off(probe);
@@ -120,16 +118,12 @@ void probe_act(struct probe *probe, uint32_t index, uint64_t time_ns, const void
 		clear_map(probe, map);
 	else if (map && output->id == FUNCTION_ZERO)
 		store_zero(probe->store, map);
-	else if (output->id == FUNCTION_MARK)
-		take_text(probe, output, output->format, text);
 	else if (output->id == FUNCTION_CAT)
 		read_file(probe, output->format, file);
 	else if (map)
 		print_map(probe, map, output, key_bytes ? key : NULL, text);
-	else
-		output_print(probe->outputs, index, "", 0, &names, text);
 	if (file->len)
 		take_text(probe, output, file->str, text);
 	if (text->len)
-		probe->hooks->message(probe->hooks->arg, probe->label, time_ns, text->str, text->len);
+		probe->hooks->message(probe->hooks->arg, probe->label, action, text->str, text->len);
 }

@@ -215,8 +215,7 @@ static void act(void *arg, const void *record, size_t bytes)
 	pthread_mutex_unlock(&probes->lock);
 	if (!found)
 		return;
-	probe_act(found->probe, action.output, action.time_ns, (const char *)record + sizeof(action),
-		bytes - sizeof(action));
+	probe_act(found->probe, &action, (const char *)record + sizeof(action), bytes - sizeof(action));
 	probes_put(probes, found);
 }
 

@@ -268,5 +268,7 @@ bool text_length(
 	*bytes = header * (1 + lines) + sum.bytes + 3 * (sum.escaped + sum.newlines - lines) + 1;
 	if (event->flags & KPROF_RECORD_CUT)
 		*bytes += strlen(" [cut]");
+	if (event->flags & KPROF_RECORD_GOES_ON)
+		*bytes += strlen("+");
 	return true;
 }

@@ -317,12 +317,12 @@ static void end_at(GString *out, const char *at)
 	g_string_truncate(out, (gsize)(at - out->str));
 }
 
-static void append_slowly(struct trace_text *trace_text, GString *out)
+static void append_slowly(struct trace_text *trace_text, bool goes_on, GString *out)
 {
 	static const char mark[] = " [cut]";
 	uint32_t lines = 1;
+	size_t i, last = out->len; /* the header of the last line */
 	char *at = make_room(out, TRACE_TEXT_EVENT_MAX + sizeof(mark));
-	size_t i;
 
 	memcpy(at, trace_text->header, trace_text->header_bytes);
 	at += trace_text->header_bytes;
@@ -334,6 +334,7 @@ static void append_slowly(struct trace_text *trace_text, GString *out)
 			continue;
 		}
 		*at++ = '\n';
+		last = (size_t)(at - out->str);
 		memcpy(at, trace_text->header, trace_text->header_bytes);
 		at += trace_text->header_bytes;
 	}
@@ -341,17 +342,20 @@ static void append_slowly(struct trace_text *trace_text, GString *out)
 		at = add_string(at, mark, sizeof(mark) - 1);
 	*at++ = '\n';
 	end_at(out, at);
+	if (goes_on)
+		g_string_insert_c(out, (gssize)(last + trace_text->header_bytes - strlen(": ")), '+');
 }
 
 void trace_text_append(
 	struct trace_text *trace_text, const struct trace_text_event *event, GString *out)
 {
+	const bool goes_on = event->flags & KPROF_RECORD_GOES_ON;
 	char *at;
 
 	make_header(trace_text, event);
 	make_text(trace_text, event);
-	if (trace_text->cut || !escape_is_clean(trace_text->text, trace_text->used)) {
-		append_slowly(trace_text, out);
+	if (goes_on || trace_text->cut || !escape_is_clean(trace_text->text, trace_text->used)) {
+		append_slowly(trace_text, goes_on, out);
 		return;
 	}
 	at = make_room(out, trace_text->header_bytes + trace_text->used + 1);

@@ -9,7 +9,8 @@
  * each conversion is printed by itself, and an argument that is not there is shown as "(missing)".
  * Each line of a text gets the header, and bytes below 32 except newline and tab, and 127, become
  * \xNN. A stack is the lines after the text, an address each, innermost first. A text that the
- * program or this file had to cut ends in " [cut]".
+ * program or this file had to cut ends in " [cut]". If the text goes on in the next event of its kind, the
+ * last line has "+: " in place of the last ": " of the header.
  *
  * One thread at a time for each struct trace_text; nothing blocks.
  */

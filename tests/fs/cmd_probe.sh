@@ -102,6 +102,35 @@ while IFS= read -r line; do
 		fail "'$line' is not between $first and $last"
 done < <(grep . "$tmp/out")
 
+# a line ends where its text does, and not with the call
+probe 0 -e 'BEGIN { printf("a "); printf("b\n"); printf("%s\nd", "c"); printf(""); @x = 1; exit(); }'
+same "one line of two calls" 'a b
+c
+d
+@x: 1' "$(grep . "$tmp/out")"
+printf 'x\ny' >"$tmp/unended"
+probe 0 -e 'BEGIN { cat("'"$tmp/unended"'"); exit(); } END { printf("z\n"); }'
+same "a file whose last line has no newline" "x yz" "$(paste -sd ' ' "$tmp/out")"
+
+# the time is in its line, however soon the next call comes
+clock='[0-2][0-9]:[0-5][0-9]:[0-6][0-9]'
+probe 0 -e 'interval:ms:1 { @i++; time("%H:%M:%S "); printf("line %d\n", @i); if (@i == 100) { exit(); } }'
+same "lines with the time" "$(seq -f 'line %g' 100)" "$(grep line "$tmp/out" | sed "s/^$clock //")"
+same "all of them" 100 "$(grep -c "^$clock line" "$tmp/out")"
+probe 0 -f json -e 'interval:ms:1 { @i++; time("%%\n"); printf("%d\n", @i); if (@i == 100) { exit(); } }'
+same "JSON with the time" "$(seq -f '{"type": "time", "data": "%%\n"}
+{"type": "printf", "data": "%g\n"}' 100)" "$(grep -E '"(time|printf)"' "$tmp/out")"
+hour=$(TZ=UTC date +%Y-%m-%dT%H)
+TZ=UTC probe 0 -e 'BEGIN { time("%Y-%m-%dT%H"); exit(); }'
+case $(cat "$tmp/out") in
+"$hour" | "$(TZ=UTC date +%Y-%m-%dT%H)") ;;
+*) fail "the time is $(cat "$tmp/out") and not $hour" ;;
+esac
+# as killsnoop prints a signal
+probe 0 -c "bash -c 'kill -CONT \$\$'" 'tracepoint:syscalls:sys_exit_kill /pid == cpid/ {
+	time("%H:%M:%S  "); printf("%-16s %d\n", comm, args.ret); }'
+same "a signal in one line" "bash             0" "$(sed -n "s/^$clock  //p" "$tmp/out")"
+
 # JSON, which bpftrace would print so
 probe 0 -f json -e 'BEGIN { printf("a\n"); @s = "abc"; print(@s); delete(@s); @["k"] = hist(5); exit(); }'
 same "JSON" '{"type": "attached_probes", "data": {"probes": 1}}

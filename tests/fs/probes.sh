@@ -286,6 +286,25 @@ set -- $(programs)
 same "a program for each rule" 2 $#
 serve_end
 wait_for gone "$@"
+# What the server does for a program has the time of its call, and so its place between what was printed before and after.
+serve -o trace_size=1024
+put probes/order 'BEGIN { @m[1] = 1; } interval:ms:1 /@i < 50/ { @i++; printf("before %d\n", @i); print(@m);
+	printf("then %d\n", @i); cat("/proc/sys/kernel/ostype"); time("time\n"); mark("mark"); printf("no newline"); }'
+fifty() {
+	[ "$(grep -c 'probe:order: Linux$' "$MNT/kptrace")" = 50 ] &&
+		[ "$(grep -c 'probe:order+: no newline$' "$MNT/kptrace")" = 50 ]
+}
+wait_for fifty
+order() {
+	sed 's/^.*probe:order\(+*\): /\1/' "$MNT/kptrace"
+}
+same "the order of calls" "$(for i in $(seq 50); do
+	printf '%s\n' "before $i" "@m[1]: 1" "then $i" Linux time mark "+no newline"
+done)" "$(order | grep .)"
+check "the times do not go back" sort -c -s -k 1,1 <(grep -o '^\[[^]]*' "$MNT/kptrace" | sed 's/^\[ *//' |
+	awk -F. '{ printf "%012d%s\n", $1, $2 }')
+serve_end
+
 serve
 put probes/last 'syscall:getppid:entry { @ = count(); }'
 # shellcheck disable=SC2046

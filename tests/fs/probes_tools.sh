@@ -133,11 +133,12 @@ if runs sslsnoop || runs ssllatency; then
 	done
 fi
 
-# The first line of a message has the program's name, each one the time.
+# The first line of a message has the program's name, each one the time; behind + a line goes on in the next one.
 printed_by() {
-	awk -v label="probe:$1: " '{ sub(/^.*\]:cpu[0-9]+: /, ""); at = index($0, "probe:") }
-		at { ours = index($0, label); if (ours) $0 = substr($0, ours + length(label)) }
-		ours { print }' "$WORK/printed"
+	awk -v label="probe:$1" '{ sub(/^.*\]:cpu[0-9]+: /, ""); at = index($0, "probe:"); end = "\n" }
+		at { ours = match($0, label "[+]?: ") }
+		at && ours { if (substr($0, ours + length(label), 1) == "+") end = ""; $0 = substr($0, ours + RLENGTH) }
+		ours { printf "%s%s", $0, end }' "$WORK/printed"
 }
 
 # has_prints COUNT: pidpersec, which prints once a second and forgets what it counted at its end
@@ -169,15 +170,10 @@ serve_end
 
 # ---- what they print of the work
 
-# The words of a line, one a line: a tool makes one line by several calls, which are lines of their own in the trace.
-words() {
-	tr -s ' \n' '\n\n'
-}
-
-# of AWK: of each line of the work; without the time of day in front. bpftrace cuts texts after 63 characters.
+# The lines of the work, with a word for the time of day in front. bpftrace cuts texts after 63 characters.
 lines_of() {
-	sed -E 's/^[0-9]{2}:[0-9]{2}:[0-9]{2} *//' "$1" | grep -E 'probes_tools |kp_|uid=4242 ' | awk "$2" | words |
-		cut -c 1-63
+	sed -E 's/^[0-9]{2}:[0-9]{2}:[0-9]{2} /TIME /' "$1" | grep -E 'probes_tools |kp_|uid=4242 ' |
+		sed -E 's/([^ ]{63})[^ ]*/\1/g'
 }
 
 # a histogram of a key, or of a map
@@ -204,7 +200,7 @@ about() {
 	case $2 in
 	bitesize) rows_of "$1" "@[probes_tools]:" ;;
 	cpuwalk) rows_of "$1" "@cpu:" | cut -d ' ' -f 1,2 ;;
-	execsnoop) sed -n 's/^.*\(true kp_exec_.*\)/\1/p' "$1" | words ;;
+	execsnoop) sed -n 's/^.*\(true kp_exec_.*\)/\1/p' "$1" ;;
 	pidpersec) awk '/PIDs\/sec/ { for (i = 1; i < NF; i++) if ($i == "@:") n += $(i + 1) } /^@: / { n += $2 }
 		END { print (n >= 40 ? "at least those of the work" : n) }' "$1" ;;
 	bashreadline) sed -n 's/^.*\(true kp_line_[0-9]*\)$/\1/p' "$1" | sort ;;
@@ -217,7 +213,7 @@ about() {
 	threadsnoop) awk '$3 == "probes_tools" { print $3, $4 }' "$1" | sort ;;
 	syscount) grep -E '^@process\[probes_tools\]|^@syscall\[(140|141)\]' "$1" ;;
 	writeback) grep -w sync "$1" | sed -E 's/^[0-9:]{8} *//' | awk '{ print $1, $2, $3 }' ;;
-	*) lines_of "$1" '{ print }' ;;
+	*) lines_of "$1" ;;
 	esac
 }
 
@@ -238,7 +234,7 @@ for name in "${run[@]}"; do
 		# bpftrace was there first, and other processes cause some as well
 		same "writeback in probes/ only" "" "$(comm -13 <(sort "$WORK/theirs/$name.about") <(sort "$WORK/ours/$name.about"))"
 	elif diff -u "$WORK/theirs/$name.about" "$WORK/ours/$name.about" >"$WORK/diff"; then
-		echo "$name: equal, $(wc -l <"$WORK/theirs/$name.about") lines or words"
+		echo "$name: equal, $(wc -l <"$WORK/theirs/$name.about") lines"
 	else
 		fail "$name: $(head -n 40 "$WORK/diff")"
 	fi

@@ -54,9 +54,10 @@ static void add_outputs(void *arg, uint32_t serial, const char *label, struct ou
 	host.outputs = outputs;
 }
 
-static void message(void *arg, const char *label, uint64_t time_ns, const char *text, size_t bytes)
+static void message(void *arg, const char *label, const struct gen_action *action, const char *text,
+	size_t bytes)
 {
-	(void)arg, (void)label, (void)time_ns;
+	(void)arg, (void)label, (void)action;
 	g_string_append_len(host.printed, text, (gssize)bytes);
 }
 
@@ -78,8 +79,7 @@ static void take_action(void *arg, const void *record, size_t bytes)
 {
 	const struct gen_action *action = record;
 
-	probe_act(*(struct probe **)arg, action->output, action->time_ns, action + 1,
-		bytes - sizeof(*action));
+	probe_act(*(struct probe **)arg, action, action + 1, bytes - sizeof(*action));
 }
 
 static struct probe *acting; /* the program whose actions are taken */
@@ -106,7 +106,7 @@ static void take_records(GString *out)
 			assert_int_equal(KERNEL_HEAD_ID(record->head), KERNEL_ID_PROBE);
 			assert_int_equal(record->tid, gettid());
 			memcpy(&output, record + 1, sizeof(output));
-			output_print(host.outputs, (uint32_t)output,
+			output_print(host.outputs, (uint32_t)output, record->time_ns,
 				(const char *)(record + 1) + sizeof(output),
 				bytes - (uint32_t)sizeof(*record) - (uint32_t)sizeof(output), &names, out);
 		}

@@ -426,6 +426,23 @@ static void test_stacks_and_cuts_are_printed(void **state)
 	expect(__LINE__, &event, HEAD "5 [cut]\n");
 }
 
+/* Of a text that goes on the last line says so. */
+static void test_a_text_goes_on(void **state)
+{
+	static const char goes_on[] = "[12.000345678]:cpu3: prog[1234] net:packet+: ";
+	struct stored args = { .count = 0 };
+	struct trace_text_event event = make_event("a ", &args);
+	g_autofree char *one = g_strconcat(goes_on, "a \n", NULL);
+	g_autofree char *two = g_strconcat(HEAD "a\n", goes_on, "b [cut]\n", NULL);
+
+	(void)state;
+	event.flags = KPROF_RECORD_GOES_ON;
+	expect(__LINE__, &event, one);
+	event = make_event("a\nb", &args);
+	event.flags = KPROF_RECORD_GOES_ON | KPROF_RECORD_CUT;
+	expect(__LINE__, &event, two);
+}
+
 /* An event whose stack cannot be taken keeps it in its text. */
 static void test_stack_is_taken_out_of_the_event(void **state)
 {
@@ -554,6 +571,8 @@ static void test_random_events_have_their_length(void **state)
 		event = make_event(format->str, &args);
 		if (i % 4 == 0)
 			event.flags = KPROF_RECORD_CUT;
+		if (i % 3 == 0)
+			event.flags |= KPROF_RECORD_GOES_ON;
 		if (i % 5 == 0) {
 			add_word(&args, 3);
 			add_word(&args, 0x1234);
@@ -617,6 +636,7 @@ int main(void)
 		cmocka_unit_test(test_hostile_arguments_are_harmless),
 		cmocka_unit_test(test_longest_event_is_cut),
 		cmocka_unit_test(test_stacks_and_cuts_are_printed),
+		cmocka_unit_test(test_a_text_goes_on),
 		cmocka_unit_test(test_stack_is_taken_out_of_the_event),
 		cmocka_unit_test(test_text_is_split_from_its_arguments),
 		cmocka_unit_test(test_note_says_the_number_of_lost_events),
