@@ -219,11 +219,9 @@ static void print_format(const struct output *output, const char *data, uint32_t
 	}
 }
 
-/* As the clocks are now: a change of CLOCK_REALTIME changes past times too. */
 static void print_time(const char *format, uint64_t time_ns, GString *out)
 {
-	const uint64_t past_ns = clock_monotonic_ns() - time_ns;
-	const time_t second = (time_t)((clock_realtime_ns() - past_ns) / NSEC_PER_SEC);
+	const time_t second = (time_t)(clock_realtime_at(time_ns) / NSEC_PER_SEC);
 	char text[256];
 	struct tm local;
 

@@ -178,8 +178,7 @@ bool value_is_time_format(const char *format)
 
 static void print_time(const char *format, uint64_t monotonic_ns, GString *out)
 {
-	/* the clocks may be set meanwhile: the wall clock's time of now is that of the monotonic one */
-	const uint64_t wall_ns = monotonic_ns + (clock_realtime_ns() - clock_monotonic_ns());
+	const uint64_t wall_ns = clock_realtime_at(monotonic_ns);
 	const time_t seconds = (time_t)(wall_ns / 1000000000);
 	g_autoptr(GString) whole = with_fraction(format, wall_ns);
 	char text[VALUE_TIME_MAX + 1];

@@ -33,6 +33,11 @@ uint64_t clock_realtime_ns(void)
 	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
+uint64_t clock_realtime_at(uint64_t monotonic_ns)
+{
+	return monotonic_ns + (clock_realtime_ns() - clock_monotonic_ns());
+}
+
 struct timespec clock_timespec(uint64_t ns)
 {
 	return (struct timespec){

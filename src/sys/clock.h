@@ -17,6 +17,9 @@ uint64_t clock_monotonic_ns(void);
 /* CLOCK_REALTIME in ns. */
 uint64_t clock_realtime_ns(void);
 
+/* The wall clock at a time of CLOCK_MONOTONIC, in ns, as both are set now: a step changes past times too. */
+uint64_t clock_realtime_at(uint64_t monotonic_ns);
+
 /* A time of either clock, or a duration, in the form that the kernel and pthreads take. */
 struct timespec clock_timespec(uint64_t ns);
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# event_lib.sh: functions for scripts that run tests/fs/probes_event, which writes events when it is told to. Sourced
-# after lib.sh, with a server that serves.
+# event_lib.sh: functions for scripts that run tests/fs/probes_event: this program writes events for each line of its
+# input. A script sources this file after lib.sh, and starts a server before it calls a function.
 
 # start PROGRAM: RUNNING reads its lines from descriptor 5 and answers into $WORK/out
 start() {

@@ -3,28 +3,21 @@
  * kernel_calls CPU COUNT: calls getppid(2) COUNT times on a CPU, for kernel_events.sh. It waits for a line
  * on its input first, and writes its process number before.
  */
-#include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <unistd.h>
+
+#include "tests/fs/on_cpu.h"
 
 int main(int argc, char **argv)
 {
-	cpu_set_t cpus;
-	char line[8];
 	long i, count;
+	int status;
 
 	if (argc != 3)
 		return 2;
-	CPU_ZERO(&cpus);
-	CPU_SET(atoi(argv[1]), &cpus);
-	if (sched_setaffinity(0, sizeof(cpus), &cpus))
-		return 3;
-	printf("%d\n", (int)getpid());
-	fflush(stdout);
-	if (read(STDIN_FILENO, line, sizeof(line)) < 0)
-		return 4;
+	status = wait_on_cpu(atoi(argv[1]));
+	if (status)
+		return status;
 	count = atol(argv[2]);
 	for (i = 0; i < count; i++)
 		syscall(SYS_getppid);

@@ -178,7 +178,7 @@ EXTRA_DIST += %D%/kernel_slots.sh %D%/kernel_flood.sh %D%/kernel_memory.sh
 
 # events of the kernel: kernel_calls makes a known number of system calls
 check_PROGRAMS += tests/fs/kernel_calls
-tests_fs_kernel_calls_SOURCES = %D%/kernel_calls.c
+tests_fs_kernel_calls_SOURCES = %D%/kernel_calls.c %D%/on_cpu.h
 check_PROGRAMS += tests/fs/kernel_addresses tests/fs/kernel_turns
 tests_fs_kernel_addresses_SOURCES = %D%/kernel_addresses.c
 tests_fs_kernel_turns_SOURCES = %D%/kernel_turns.c
@@ -217,7 +217,7 @@ EXTRA_DIST += %D%/probes_tools.sh
 check_PROGRAMS += tests/fs/compat_calls
 tests_fs_compat_calls_SOURCES = %D%/compat_calls.c
 check_PROGRAMS += tests/fs/probes_keys
-tests_fs_probes_keys_SOURCES = %D%/probes_keys.c
+tests_fs_probes_keys_SOURCES = %D%/probes_keys.c %D%/on_cpu.h
 TESTS += %D%/probes_keys.sh
 EXTRA_DIST += %D%/probes_keys.sh
 check_PROGRAMS += tests/fs/probes_preempted
