@@ -71,30 +71,33 @@ static void put_other(struct emit *emit, const struct call_machine *maps, int va
 	code_call(code, BPF_FUNC_map_update_elem);
 }
 
+/* Stores the registers at these offsets from R6 at reg + at. */
+static void store_args(struct emit *emit, int size, const int *registers, int reg, int at)
+{
+	for (int i = 0; i < (int)KERNEL_CALL_ARGS; i++) {
+		code_load(&emit->code, size, BPF_REG_1, BPF_REG_6, registers[i]);
+		code_store(&emit->code, BPF_DW, reg, at + i * 8, BPF_REG_1);
+	}
+}
+
 void begun_code_args(struct emit *emit, int reg, int at)
 {
 	const struct emit_machine *machine = emit->machine;
 	struct code *code = &emit->code;
-	int compat = code_label(code), done = code_label(code);
+	int compat, done;
 
-	if (machine->task_status >= 0) {
-		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->flags);
-		code_jump_if_imm(code, BPF_JNE, BPF_REG_1, 0, compat);
+	if (machine->task_status < 0) {
+		store_args(emit, BPF_DW, machine->regs_args, reg, at);
+		return;
 	}
-	for (int i = 0; i < (int)KERNEL_CALL_ARGS; i++) {
-		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_6, machine->regs_args[i]);
-		code_store(code, BPF_DW, reg, at + i * 8, BPF_REG_1);
-	}
-	if (machine->task_status >= 0) {
-		code_jump(code, done);
-		code_place(code, compat);
-		for (int i = 0; i < (int)KERNEL_CALL_ARGS; i++) {
-			code_load(code, BPF_W, BPF_REG_1, BPF_REG_6, machine->regs_compat[i]);
-			code_store(code, BPF_DW, reg, at + i * 8, BPF_REG_1);
-		}
-	} else {
-		code_place(code, compat);
-	}
+	compat = code_label(code);
+	done = code_label(code);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->flags);
+	code_jump_if_imm(code, BPF_JNE, BPF_REG_1, 0, compat);
+	store_args(emit, BPF_DW, machine->regs_args, reg, at);
+	code_jump(code, done);
+	code_place(code, compat);
+	store_args(emit, BPF_W, machine->regs_compat, reg, at);
 	code_place(code, done);
 }
 
