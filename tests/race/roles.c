@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -161,6 +162,35 @@ static int role_fork_dropped(char *arg)
 	return !socket || status;
 }
 
+/*
+ * The helper thread of this process has begun. gcc's address sanitizer does not hold the locks of its
+ * allocator at a fork: a thread that is just starting may have one, and then the thread that the
+ * library starts in the child waits for it forever.
+ */
+static void await_helper(void)
+{
+#if defined(__SANITIZE_ADDRESS__)
+	char name[16] = "";
+	bool begun = false;
+
+	while (!begun) {
+		glob_t threads;
+
+		if (glob("/proc/self/task/*/comm", 0, NULL, &threads) != 0)
+			_exit(94);
+		for (size_t i = 0; i < threads.gl_pathc && !begun; i++) {
+			FILE *file = fopen(threads.gl_pathv[i], "re");
+
+			begun = file && fgets(name, sizeof(name), file) && strcmp(name, "kprof\n") == 0;
+			if (file)
+				fclose(file);
+		}
+		globfree(&threads);
+		sched_yield();
+	}
+#endif
+}
+
 /* Forks where there is no server any more, and the child forks again. */
 static int role_fork_alone(char *arg)
 {
@@ -172,6 +202,7 @@ static int role_fork_alone(char *arg)
 	child = fork();
 	if (child == 0) {
 		numbers(100, 7);
+		await_helper();
 		child = fork();
 		numbers(child ? 107 : 200, child ? 3 : 10);
 		say('d');
@@ -272,6 +303,7 @@ static int role_daemon(char *arg)
 	if (fork() != 0)
 		_exit(0);
 	setsid();
+	await_helper();
 	if (fork() != 0)
 		_exit(0);
 	syscall(SYS_close_range, 3, ~0u, 0);
