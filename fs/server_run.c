@@ -155,18 +155,30 @@ static void on_links_lost(void *arg)
 	on_file(arg);
 }
 
-static void look_at_programs(struct server *server)
+/* Calls a function of the probes of all sessions. */
+static void each_probes(struct server *server, void (*call)(struct probes *probes))
 {
 	g_autoptr(GPtrArray) all = g_ptr_array_new();
 
-	probes_look(server->session_at_top->probes);
+	call(server->session_at_top->probes);
 	sessions_list(server->sessions, all);
 	for (guint i = 0; i < all->len; i++) {
 		struct session *session = g_ptr_array_index(all, i);
 
-		probes_look(session->probes);
+		call(session->probes);
 		session_put(session);
 	}
+}
+
+static void look_at_programs(struct server *server)
+{
+	each_probes(server, probes_look);
+}
+
+/* What print(@map) and cat() have been called for before is in the trace. */
+static void settle_trace(void *arg)
+{
+	each_probes(arg, probes_settle);
 }
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
@@ -305,6 +317,7 @@ static int create_trace(struct server *server, const struct options *options, st
 	server->trace_metrics = trace_metrics_create();
 	server->readings = readings_create(server->trace, server->producers, server->kernel,
 		options->trace_max, getuid());
+	readings_on_settle(server->readings, settle_trace, server);
 	server->limits = limits;
 	create_sessions(server, options);
 	ret = file_ctf_create(server->cpus, &server->ctf);

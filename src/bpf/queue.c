@@ -4,6 +4,7 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -73,6 +74,13 @@ int queue_map(const struct queue *queue)
 int queue_fd(const struct queue *queue)
 {
 	return ring_buffer__epoll_fd(queue->ring);
+}
+
+bool queue_has_records(const struct queue *queue)
+{
+	struct pollfd fd = { .fd = queue_fd(queue), .events = POLLIN };
+
+	return poll(&fd, 1, 0) > 0;
 }
 
 void queue_read(struct queue *queue)

@@ -6,6 +6,7 @@
 #ifndef KPROFS_BPF_QUEUE_H
 #define KPROFS_BPF_QUEUE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,8 @@ void queue_destroy(struct queue *queue);
 int queue_map(const struct queue *queue);
 /* Becomes readable when there are records; valid as long as the queue. */
 int queue_fd(const struct queue *queue);
+/* Whether there are records that queue_read() has not taken, or not let each() end with. */
+bool queue_has_records(const struct queue *queue);
 /* Takes all records that are there. */
 void queue_read(struct queue *queue);
 

@@ -52,6 +52,17 @@ static void add_parameters(struct listing *listing, const struct types_function 
 			add_parameter(listing, i ? ", " : " ", &function->params[i]);
 }
 
+/* Those of a tracepoint, in tracefs, from `first` on. */
+static void add_fields(struct listing *listing, const char *system, const char *name, uint32_t first)
+{
+	const struct targets_format *format = &listing->format;
+
+	if (targets_format(listing->targets, system, name, &listing->format, NULL))
+		return;
+	for (uint32_t i = first; i < format->count; i++)
+		add_text(listing, i > first ? ", " : " ", format->fields[i].type, format->fields[i].name);
+}
+
 static int list_tracepoint(void *arg, const char *system, const char *name)
 {
 	struct listing *listing = arg;
@@ -59,10 +70,7 @@ static int list_tracepoint(void *arg, const char *system, const char *name)
 	snprintf(listing->line, sizeof(listing->line), "tracepoint:%s:%s", system, name);
 	if (!is_wanted(listing))
 		return 0;
-	if (targets_format(listing->targets, system, name, &listing->format, NULL) == 0)
-		for (uint32_t i = 0; i < listing->format.count; i++)
-			add_text(listing, i ? ", " : " ", listing->format.fields[i].type,
-				listing->format.fields[i].name);
+	add_fields(listing, system, name, 0);
 	return listing->each(listing->arg, listing->line);
 }
 
@@ -71,12 +79,15 @@ static int list_syscall(void *arg, const char *system, const char *name)
 	const bool enters = strncmp(name, "sys_enter_", 10) == 0;
 	struct listing *listing = arg;
 
-	(void)system;
 	if (!enters && strncmp(name, "sys_exit_", 9) != 0)
 		return 0;
 	snprintf(listing->line, sizeof(listing->line), "syscall:%s:%s", name + (enters ? 10 : 9),
 		enters ? "entry" : "return");
-	return is_wanted(listing) ? listing->each(listing->arg, listing->line) : 0;
+	if (!is_wanted(listing))
+		return 0;
+	/* the first field is the number of the call */
+	add_fields(listing, system, name, 1);
+	return listing->each(listing->arg, listing->line);
 }
 
 static int list_function(void *arg, const char *system, const char *name)

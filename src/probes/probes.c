@@ -29,6 +29,8 @@
 
 /* So many may wait until the thread has detached them: 100 functions by fentry take 20 s. */
 #define REMOVED_MAX 16
+/* A reader of the trace waits no longer for texts: what a program asks for may take as long as it likes. */
+#define SETTLE_NS (50 * NSEC_PER_MSEC)
 
 struct probes *probes_create(const struct probes_options *options)
 {
@@ -39,6 +41,8 @@ struct probes *probes_create(const struct probes_options *options)
 	probes->measuring = -1;
 	pthread_mutex_init(&probes->changing, NULL);
 	pthread_mutex_init(&probes->lock, NULL);
+	pthread_mutex_init(&probes->settling, NULL);
+	pthread_cond_init(&probes->settled, NULL);
 	probes->entries = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	probes->removed = g_ptr_array_new();
 	return probes;
@@ -219,6 +223,28 @@ static void act(void *arg, const void *record, size_t bytes)
 	probes_put(probes, found);
 }
 
+/* With `changing` held. */
+static void read_queue(struct probes *probes)
+{
+	if (!probes->queue)
+		return;
+	queue_read(probes->queue);
+	pthread_mutex_lock(&probes->settling);
+	pthread_cond_broadcast(&probes->settled);
+	pthread_mutex_unlock(&probes->settling);
+}
+
+void probes_settle(struct probes *probes)
+{
+	const uint64_t until_ns = clock_monotonic_ns() + SETTLE_NS;
+	bool waits = true;
+
+	pthread_mutex_lock(&probes->settling);
+	while (waits && probes->queue && queue_has_records(probes->queue))
+		waits = clock_wait_until(&probes->settled, &probes->settling, until_ns);
+	pthread_mutex_unlock(&probes->settling);
+}
+
 void probes_look(struct probes *probes)
 {
 	/* relaxed: a flag that the bell goes with */
@@ -262,7 +288,9 @@ static void give_back(struct probes *probes)
 	pthread_mutex_unlock(&probes->lock);
 	if (!is_empty)
 		return;
+	pthread_mutex_lock(&probes->settling);
 	queue_destroy(g_steal_pointer(&probes->queue));
+	pthread_mutex_unlock(&probes->settling);
 	if (probes->machine)
 		probes->options.hooks.release(probes->options.hooks.arg);
 	probes->machine = NULL;
@@ -312,8 +340,7 @@ static void *run_thread(void *arg)
 		(void)poll(fds, 2, timeout_ms);
 		(void)bell_take(probes->bell);
 		pthread_mutex_lock(&probes->changing);
-		if (probes->queue)
-			queue_read(probes->queue);
+		read_queue(probes);
 		if (atomic_read_relaxed(&probes->look))
 			look(probes);
 		pthread_mutex_unlock(&probes->changing);
@@ -337,6 +364,7 @@ static void *run_thread(void *arg)
 static int prepare(struct probes *probes, struct err *err)
 {
 	const struct probe_hooks *hooks = &probes->options.hooks;
+	struct queue *queue;
 	int ret;
 
 	if (!probes->machine) {
@@ -345,9 +373,12 @@ static int prepare(struct probes *probes, struct err *err)
 			return ret;
 	}
 	if (!probes->queue) {
-		ret = queue_create(QUEUE_BYTES, act, probes, &probes->queue, err);
+		ret = queue_create(QUEUE_BYTES, act, probes, &queue, err);
 		if (ret)
 			return ret;
+		pthread_mutex_lock(&probes->settling);
+		probes->queue = queue;
+		pthread_mutex_unlock(&probes->settling);
 		bell_ring(probes->bell);
 	}
 	if (probes->has_thread)
@@ -399,6 +430,8 @@ void probes_destroy(struct probes *probes)
 		close(probes->bell);
 	pthread_mutex_destroy(&probes->changing);
 	pthread_mutex_destroy(&probes->lock);
+	pthread_mutex_destroy(&probes->settling);
+	pthread_cond_destroy(&probes->settled);
 	g_free(probes);
 }
 
@@ -520,8 +553,7 @@ static int turn_on(struct probes *probes, struct probe *probe, struct err *err)
 static void turn_off(struct probes *probes, struct probe *probe)
 {
 	probe_off(probe);
-	if (probes->queue)
-		queue_read(probes->queue);
+	read_queue(probes);
 }
 
 /* A word alone on a line. Returns false if it is none. */

@@ -63,6 +63,8 @@ int probes_set(struct probes *probes, const char *name, const char *text, size_t
 void probes_begin(struct probes *probes, const char *name);
 /* A program with libkprof has come: kp-probes attaches what wants its events. Any thread; never blocks. */
 void probes_look(struct probes *probes);
+/* Waits a moment until what programs have asked for before is done. Any thread. */
+void probes_settle(struct probes *probes);
 /* Removes it; kp-probes detaches it. -ENOENT */
 int probes_remove(struct probes *probes, const char *name);
 /* Appends the answer, with these names of addresses; pieces may be NULL. -ENOENT */

@@ -24,6 +24,8 @@ struct probes {
 	pthread_mutex_t changing;	    /* outer: programs are attached, detached, asked to act */
 	const struct emit_machine *machine; /* t: NULL until the first program */
 	struct queue *queue;		    /* t: the same; both are given back when there is none any more */
+	pthread_mutex_t settling;	    /* a leaf: others than t look at the queue with it, */
+	pthread_cond_t settled;		    /* and wait for this: t has read it */
 	struct targets *targets;	    /* t: kept a while for the next program; NULL */
 	uint64_t targets_until_ns;	    /* t */
 	pthread_t thread;		    /* t */

@@ -445,6 +445,7 @@ bool follow_gather(struct follow *follow)
 	follow->gathered = 0;
 	horizon_counter = clock_counter();
 	horizon_ns = clock_monotonic_ns();
+	readings_settle(follow->readings);
 	follow->snapshot = snapshot_create(readings_budget(follow->readings), follow->reader,
 		producers_all(producers), readings_kernel(follow->readings),
 		MAX(follow->begin_ns, producers_cleared_ns(producers)));

@@ -24,6 +24,8 @@ struct readings {
 	struct kernel *kernel;		/* i: NULL if there are no kernel events */
 	struct clock_map *clock_map;       /* i */
 	struct snapshot_budget *budget; /* i */
+	void (*settle)(void *arg);	/* i: NULL if nothing does */
+	void *settle_arg;		/* i */
 	_Atomic uint64_t newest;	/* a: size of the newest reading of all CPUs; 0 if none */
 	_Atomic uint64_t left_out, overwritten, unknown; /* a */
 };
@@ -73,6 +75,18 @@ void readings_destroy(struct readings *readings)
 	clock_map_destroy(readings->clock_map);
 	snapshot_budget_destroy(readings->budget);
 	g_free(readings);
+}
+
+void readings_on_settle(struct readings *readings, void (*settle)(void *arg), void *arg)
+{
+	readings->settle = settle;
+	readings->settle_arg = arg;
+}
+
+void readings_settle(struct readings *readings)
+{
+	if (readings->settle)
+		readings->settle(readings->settle_arg);
 }
 
 struct clock_map *readings_clock_map(struct readings *readings)
@@ -168,8 +182,10 @@ int readings_take(struct readings *readings, uid_t reader, const struct cancel *
 	struct snapshot *s = snapshot_create(readings->budget, reader,
 		list_producers(readings), readings->kernel,
 		producers_cleared_ns(readings->producers));
-	int ret = snapshot_take(s, readings->clock_map, readings->trace, cancel);
+	int ret;
 
+	readings_settle(readings);
+	ret = snapshot_take(s, readings->clock_map, readings->trace, cancel);
 	if (ret) {
 		snapshot_destroy(s);
 		return ret;

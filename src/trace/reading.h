@@ -41,6 +41,13 @@ struct readings *readings_create(struct trace *trace, struct producers *producer
  */
 struct readings *readings_create_of(struct readings *all, uid_t uid);
 void readings_destroy(struct readings *readings);
+/*
+ * What puts texts into the trace with the time at which they were asked for: `settle` waits a moment until
+ * those that were asked for before it are there. Before the first reading.
+ */
+void readings_on_settle(struct readings *readings, void (*settle)(void *arg), void *arg);
+/* Calls it, where a reading or a gathering has chosen the time up to which it goes. */
+void readings_settle(struct readings *readings);
 struct clock_map *readings_clock_map(struct readings *readings);
 struct snapshot_budget *readings_budget(struct readings *readings);
 struct trace *readings_trace(struct readings *readings);

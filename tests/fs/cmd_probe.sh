@@ -33,7 +33,7 @@ if [ -r $events/sched ]; then
 	probe 0 -l 'tracepoint:sched:sched_switch'
 	grep -q ' char prev_comm, pid_t prev_pid, ' "$tmp/out" || fail "no types of fields: $(cat "$tmp/out")"
 	probe 0 -l 'syscall:getppid:*'
-	same "both sides of a system call" "syscall:getppid:entry syscall:getppid:return" \
+	same "both sides of a system call" "syscall:getppid:entry syscall:getppid:return long ret" \
 		"$(sort "$tmp/out" | paste -sd ' ')"
 fi
 # of files
@@ -126,6 +126,11 @@ case $(cat "$tmp/out") in
 "$hour" | "$(TZ=UTC date +%Y-%m-%dT%H)") ;;
 *) fail "the time is $(cat "$tmp/out") and not $hour" ;;
 esac
+# a map and a file, which the server reads, are between the lines around them
+printf 'file\n' >"$tmp/read"
+probe 0 -e 'interval:ms:5 { @i++; @m[1] = 7; printf("before %d\n", @i); print(@m); cat("'"$tmp/read"'");
+	printf("behind %d\n", @i); if (@i == 50) { exit(); } }'
+same "the order of maps and files" "$(seq 50 | awk '{ print "before " $1 "\n@m[1]: 7\nfile\nbehind " $1 }')" "$(grep -v '^@i\|^$' "$tmp/out" | head -n 200)"
 # as killsnoop prints a signal
 probe 0 -c "bash -c 'kill -CONT \$\$'" 'tracepoint:syscalls:sys_exit_kill /pid == cpid/ {
 	time("%H:%M:%S  "); printf("%-16s %d\n", comm, args.ret); }'

@@ -224,6 +224,10 @@ cat "$MNT/probes/list" >"$WORK/list"
 check "the tracepoints are listed" grep -q '^tracepoint:sched:sched_switch ' "$WORK/list"
 check "with their arguments" grep -q '^tracepoint:sched:sched_switch .*pid_t prev_pid' "$WORK/list"
 check "system calls too" grep -qx 'syscall:getppid:entry' "$WORK/list"
+if ! grep -q '^# tracepoints: ' "$WORK/list"; then
+	check "with their arguments" grep -qx 'syscall:read:entry unsigned int fd, char \*buf, size_t count' "$WORK/list"
+	check "and results" grep -qx 'syscall:read:return long ret' "$WORK/list"
+fi
 if [ -r /sys/kernel/btf/vmlinux ]; then
 	check "functions with theirs" grep -q '^fentry:vfs_read file \*file, ' "$WORK/list"
 fi
