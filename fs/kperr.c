@@ -123,10 +123,14 @@ static char *format_line(const struct kperr_entry *entry)
 	const size_t first = strcspn(entry->reason, entry->has_lines ? "\n" : "");
 	GString *out = g_string_new(NULL);
 
-	g_string_append_printf(out, "%" PRIu64 ".%09" PRIu64 " pid %d uid %u %s",
+	g_string_append_printf(out, "%" PRIu64 ".%09" PRIu64 " pid %d uid %u ",
 		(uint64_t)(entry->time_ns / NSEC_PER_SEC),
 		(uint64_t)(entry->time_ns % NSEC_PER_SEC), (int)entry->pid,
-		(unsigned int)entry->uid, entry->file);
+		(unsigned int)entry->uid);
+	/* the path of a query is what its reader wrote */
+	append_sentence(out, entry->file, strnlen(entry->file, KPERR_FILE_MAX));
+	if (strlen(entry->file) > KPERR_FILE_MAX)
+		g_string_append(out, "...");
 	if (entry->line)
 		g_string_append_printf(out, " line %u", entry->line);
 	/* of what was no write: the program that was refused */

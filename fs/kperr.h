@@ -23,6 +23,7 @@ struct kperr;
  */
 #define KPERR_USERS 64
 #define KPERR_WRITTEN_MAX 200 /* bytes of what was written that are shown */
+#define KPERR_FILE_MAX 300 /* bytes of the path, which may be a query of any length */
 
 /* One refusal or note. */
 struct kperr_entry {

@@ -47,6 +47,30 @@ static void test_line_has_the_documented_form(void **state)
 			    "usage: start | stop");
 }
 
+/* The path of a query is what its reader wrote: it forges no line, and is cut. */
+static void test_path_is_one_line(void **state)
+{
+	char path[KPERR_FILE_MAX + 2], expected[KPERR_FILE_MAX + 100];
+	struct kperr_entry entry = plain;
+
+	entry.line = 0;
+	entry.written = "";
+	entry.written_size = 0;
+	entry.usage = NULL;
+	entry.file = "views/by/comm/a\n12.0 pid 1 uid 0 kpctl: b\033[31m/flat";
+	expect_line(&entry, "12.000345678 pid 1234 uid 1000 views/by/comm/a\\x0a12.0 pid 1 uid 0 kpctl: "
+			    "b\\x1b[31m/flat: unknown word");
+	memset(path, 'x', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	entry.file = path;
+	snprintf(expected, sizeof(expected), "12.000345678 pid 1234 uid 1000 %.*s...: unknown word",
+		KPERR_FILE_MAX, path);
+	expect_line(&entry, expected);
+	path[KPERR_FILE_MAX] = '\0';
+	snprintf(expected, sizeof(expected), "12.000345678 pid 1234 uid 1000 %s: unknown word", path);
+	expect_line(&entry, expected);
+}
+
 /* An open or a new name that was refused: nothing was written. */
 static void test_line_without_write_has_no_written_text(void **state)
 {
@@ -238,6 +262,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_line_has_the_documented_form),
+		cmocka_unit_test(test_path_is_one_line),
 		cmocka_unit_test(test_line_without_write_has_no_written_text),
 		cmocka_unit_test(test_control_bytes_are_escaped),
 		cmocka_unit_test(test_long_writes_are_cut),
