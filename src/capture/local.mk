@@ -2,6 +2,7 @@
 noinst_LIBRARIES += libcapture.a
 libcapture_a_SOURCES = \
 	%D%/backtraces.c %D%/backtraces.h \
+	%D%/boots.c %D%/boots.h \
 	%D%/symbolize.c %D%/symbolize.h \
 	%D%/cputimes.c %D%/cputimes.h %D%/decode.c %D%/decode.h \
 	%D%/dump.c %D%/dump.h \

@@ -52,7 +52,8 @@ struct profile_loader {
 	struct profile_places *places;
 	uint64_t first_ns, last_ns; /* of this section's samples */
 	bool sampled;		    /* this section has samples */
-	uint8_t cpus[CPUS_MAX / 8];
+	uint8_t cpus[CPUS_MAX / 8]; /* with samples, in this section: */
+	GHashTable *cpus_of_boots;  /* its boot and CPU are among these */
 	struct profile_frames frames; /* of the current sample */
 	struct profile_wakers wakers;
 };
@@ -83,8 +84,10 @@ static void end_section(struct profile_loader *l)
 		if (pair->value != NOT_THROTTLED)
 			end_throttle(l, pair->b, pair->value, l->last_ns);
 	}
-	if (l->sampled)
+	if (l->sampled) {
 		l->profile->duration_ns += l->last_ns - l->first_ns;
+		memset(l->cpus, 0, sizeof(l->cpus));
+	}
 	l->sampled = false;
 	l->section_records = 0;
 	pair_map_clear(&l->numbers);
@@ -232,10 +235,13 @@ static int read_processes(struct profile_loader *l, struct decoder *decoder, str
 			continue;
 		}
 		enter_record(l, &record);
-		if (record.type == KPROF_REC_CLOCK)
+		if (record.type == KPROF_REC_CLOCK) {
 			take_clock(l, &record);
-		else if (record.type == KPROF_REC_HOST)
+			boots_add_clock(l->profile->boots, l->section, &record.clock);
+		} else if (record.type == KPROF_REC_HOST) {
 			take_host(l, &record);
+			boots_add_host(l->profile->boots, l->section, &record.host);
+		}
 		profile_learn(l->profile->processes, l->section, &record);
 	}
 	if (ret == -ENOMEM)
@@ -247,6 +253,7 @@ static int read_processes(struct profile_loader *l, struct decoder *decoder, str
 	if (count_bytes(l->profile) > l->bytes_max)
 		return refuse_size(l, why);
 	processes_finish(l->profile->processes);
+	boots_finish(l->profile->boots);
 	return 0;
 }
 
@@ -392,10 +399,23 @@ static bool is_own(const struct profile_loader *l, uint32_t pid, const char *nam
 	return writer ? pid == writer : strcmp(name, SERVER_NAME) == 0;
 }
 
+static void note_cpu(struct profile_loader *l, uint16_t cpu)
+{
+	const uint8_t bit = (uint8_t)(1 << cpu % 8);
+	uint64_t both;
+
+	if (l->cpus[cpu / 8] & bit)
+		return;
+	l->cpus[cpu / 8] |= bit;
+	both = (uint64_t)boots_of(l->profile->boots, l->section) << 16 | cpu;
+	g_hash_table_add(l->cpus_of_boots, g_memdup2(&both, sizeof(both)));
+}
+
 static void note_moment(struct profile_loader *l, uint64_t time, uint64_t weight, uint32_t cell,
 	uint32_t waker)
 {
-	const struct profile_moment moment = { time, weight, cell, waker };
+	const struct profile_moment moment = { time + boots_shift_ns(l->profile->boots, l->section),
+		weight, cell, waker };
 
 	if (l->profile->moments)
 		g_array_append_val(l->profile->moments, moment);
@@ -464,7 +484,7 @@ static void take_sample(struct profile_loader *l, const struct decode_record *r)
 	}
 	l->has_away = false;
 	note_moment(l, trace->time_ns, weight, count_cell(l, &cell), waker);
-	l->cpus[trace->cpu / 8] |= (uint8_t)(1 << trace->cpu % 8);
+	note_cpu(l, trace->cpu);
 	l->profile->samples++;
 }
 
@@ -508,7 +528,6 @@ static int read_samples(
 	struct profile_loader *l, struct decoder *decoder, uint64_t end, struct err *err)
 {
 	struct decode_record record;
-	uint32_t i;
 	int ret;
 
 	l->section = 0;
@@ -528,8 +547,7 @@ static int read_samples(
 		take_sample_record(l, &record);
 	}
 	end_section(l);
-	for (i = 0; i < CPUS_MAX; i++)
-		l->profile->cpus += (l->cpus[i / 8] >> i % 8) & 1;
+	l->profile->cpus = g_hash_table_size(l->cpus_of_boots);
 	return count_bytes(l->profile) > l->bytes_max ? refuse_size(l, err) : 0;
 }
 
@@ -557,6 +575,7 @@ static struct profile_loader *create_loader(
 	pair_map_init(&l->tasks);
 	pair_map_init(&l->periods);
 	l->machines = g_hash_table_new(NULL, NULL);
+	l->cpus_of_boots = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	l->away_names = g_hash_table_new(NULL, NULL);
 	pair_map_init(&l->throttled);
 	return l;
@@ -569,6 +588,7 @@ static void destroy_loader(struct profile_loader *l)
 	pair_map_fini(&l->tasks);
 	pair_map_fini(&l->periods);
 	g_hash_table_destroy(l->machines);
+	g_hash_table_destroy(l->cpus_of_boots);
 	g_hash_table_destroy(l->away_names);
 	pair_map_fini(&l->throttled);
 	table_fini(&l->event_table);
@@ -591,6 +611,7 @@ static struct profile *create_profile(const struct profile_options *options)
 	if (options->moments)
 		profile->moments = g_array_new(FALSE, FALSE, sizeof(struct profile_moment));
 	profile->hosts = g_ptr_array_new();
+	profile->boots = boots_create();
 	profile->damage = g_ptr_array_new_with_free_func(g_free);
 	profile->strings = g_string_chunk_new(1024);
 	profile->processes = processes_create();
@@ -611,6 +632,7 @@ void profile_destroy(struct profile *profile)
 		g_array_free(profile->moments, TRUE);
 	g_ptr_array_free(profile->damage, TRUE);
 	g_ptr_array_free(profile->hosts, TRUE);
+	boots_destroy(profile->boots);
 	g_string_chunk_free(profile->strings);
 	processes_destroy(profile->processes);
 	stacks_fini(&profile->stacks);
@@ -652,6 +674,11 @@ const char *profile_host(const struct profile *p, const struct profile_cell *cel
 	const uint32_t section = processes_section(p->processes, cell->life);
 
 	return section < p->hosts->len ? p->hosts->pdata[section] : NULL;
+}
+
+uint32_t profile_boot(const struct profile *p, const struct profile_cell *cell)
+{
+	return boots_of(p->boots, processes_section(p->processes, cell->life));
 }
 
 int profile_load(struct decoder *decoder, struct profile **profile, struct err *err)

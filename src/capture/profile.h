@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "capture/boots.h"
 #include "capture/cputimes.h"
 #include "capture/decode.h"
 #include "capture/processes.h"
@@ -78,7 +79,7 @@ struct profile_cell {
 
 /* One sample, for views that show when it was taken. */
 struct profile_moment {
-	uint64_t time_ns; /* CLOCK_MONOTONIC of its section */
+	uint64_t time_ns; /* CLOCK_MONOTONIC; of several boots that of the first one, see boots.h */
 	uint64_t weight;
 	uint32_t cell;
 	uint32_t waker; /* who ended a time away: index into the profile's; 0 if not known */
@@ -94,6 +95,7 @@ struct profile {
 	struct stacks stacks;
 	struct processes *processes;
 	GPtrArray *hosts; /* of each section the name of its machine, NULL if it is not known */
+	struct boots *boots; /* of the sections */
 	struct cputimes cpu_times; /* of the CPUs during the runs */
 	GStringChunk *strings;
 
@@ -101,7 +103,7 @@ struct profile {
 	uint64_t unknown; /* of unknown types, skipped */
 	uint64_t samples;
 	uint64_t duration_ns; /* first to last sample; of several captures, the sum */
-	uint32_t cpus;	      /* on which samples were taken */
+	uint32_t cpus;	      /* on which samples were taken, of all machines */
 
 	uint64_t damaged;  /* how often the decoder reported damage */
 	GPtrArray *damage; /* the first of its sentences (char *), each with an offset */
@@ -198,6 +200,8 @@ static inline uint32_t profile_find_event(const struct profile *p, const char *t
 
 /* The name of the machine on which the samples of a cell were taken; NULL if it is not known. */
 const char *profile_host(const struct profile *profile, const struct profile_cell *cell);
+/* The number of its boot: see boots.h. */
+uint32_t profile_boot(const struct profile *profile, const struct profile_cell *cell);
 
 static inline const struct profile_place *profile_place(const struct profile *p, uint32_t i)
 {

@@ -126,8 +126,10 @@ static int set_last(struct query *query, const char *value, struct err *err)
 {
 	int ret = query_parse_duration(value, &query->last_ns);
 
+	if (ret == -ERANGE)
+		return err_set(err, ERANGE, "'%s' is too long: a duration has at most 2^64-1 ns", value);
 	if (!ret && !query->last_ns)
-		ret = -ERANGE;
+		ret = -EINVAL;
 	return !ret ? 0 :
 		      err_set(err, -ret, "'%s' is no duration: a number with ns, us, ms, s, m or h, as "
 					 "10s, above 0", value);
@@ -166,6 +168,8 @@ static int set_time(const char *value, uint64_t *ns, bool *wall, struct err *err
 	ret = parse_fraction(value + *wall, strlen(value + *wall), NSEC_PER_SEC, ns);
 	if (ret == -EINVAL && *wall)
 		ret = parse_date(value + 1, ns);
+	if (ret == -ERANGE)
+		return err_set(err, ERANGE, "'%s' is too late: a time has at most 2^64-1 ns", value);
 	return !ret ? 0 :
 		      err_set(err, -ret, "'%s' is no time: seconds of CLOCK_MONOTONIC, or @ and seconds "
 					 "since 1970 or a date as 2026-01-31T12:00:00", value);

@@ -276,7 +276,7 @@ static void append_pid(GString *text, const struct timeline_track *track)
 static int put_thread(struct firefox_writer *w, const struct timeline_track *track)
 {
 	const struct profile *profile = w->input->profile;
-	g_autoptr(GString) name = g_string_new(track->thread);
+	g_autoptr(GString) name = g_string_new(track->thread), process = g_string_new(track->process);
 	bool main = track->tid == track->pid;
 	int ret;
 
@@ -284,7 +284,9 @@ static int put_thread(struct firefox_writer *w, const struct timeline_track *tra
 		g_string_append_printf(name, " (%s)", profile_event(profile, track->event)->text);
 	g_string_append_c(w->text, '{');
 	json_append_member(w->text, "processType", "default");
-	json_append_member(w->text, "processName", track->process);
+	if (track->host)
+		g_string_append_printf(process, " (%s)", track->host);
+	json_append_member(w->text, "processName", process->str);
 	json_append_member(w->text, "name", name->str);
 	append_pid(w->text, track);
 	g_string_append_printf(w->text, ",\"tid\":%" PRIu32 ",\"isMainThread\":%s,",

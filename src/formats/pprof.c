@@ -80,7 +80,7 @@ struct pprof_writer {
 	uint8_t *places;     /* bits: the place was written */
 	GArray *functions;   /* struct pprof_function: those that were written */
 	struct table function_table;
-	uint64_t key_process, key_pid, key_thread, key_cpu;
+	uint64_t key_process, key_pid, key_thread, key_cpu, key_host;
 };
 
 static bool set_bit(uint8_t *bits, uint32_t i)
@@ -370,12 +370,15 @@ static void put_sample(struct pprof_writer *w, const struct profile_cell *cell)
 {
 	const struct profile *profile = w->input->profile;
 	uint32_t pid = processes_pid(profile->processes, cell->life), node;
-	uint64_t process = intern(w, cell->name), cpu;
+	uint64_t process = intern(w, cell->name), cpu, host = 0;
 	char number[16];
 
 	/* as text: a label with the number 0 would not be shown */
 	g_snprintf(number, sizeof(number), "%u", cell->cpu);
 	cpu = intern(w, number);
+	/* of one machine the profile's reader knows it */
+	if (boots_count(profile->boots) > 1 && profile_host(profile, cell))
+		host = intern(w, profile_host(profile, cell));
 	for (node = cell->node; node != STACKS_ROOT;) {
 		const struct stacks_node *n = stacks_node(&profile->stacks, node);
 
@@ -390,6 +393,8 @@ static void put_sample(struct pprof_writer *w, const struct profile_cell *cell)
 		add_label(w, w->key_thread, LABEL_NUMBER, cell->tid);
 	}
 	add_label(w, w->key_cpu, LABEL_TEXT, cpu);
+	if (host)
+		add_label(w, w->key_host, LABEL_TEXT, host);
 	put_message(w, PROFILE_SAMPLE);
 }
 
@@ -487,6 +492,7 @@ static int write_profile(struct pprof_writer *w, struct err *err)
 	w->key_pid = intern(w, "pid");
 	w->key_thread = intern(w, "thread");
 	w->key_cpu = intern(w, "cpu");
+	w->key_host = intern(w, "host");
 	put_mappings(w);
 	ret = put_samples(w, err);
 	if (!ret)

@@ -37,7 +37,7 @@ static void keep_name(struct timeline *timeline, const struct decode_record *r)
 }
 
 /*
- * The wall clock, and the last name of each thread. In concatenated captures threads have the names
+ * The last name of each thread. In concatenated captures threads have the names
  * of their processes, since a thread id may be of different threads in each.
  */
 static int read_records(struct timeline_builder *b)
@@ -53,8 +53,7 @@ static int read_records(struct timeline_builder *b)
 			break;
 		if (ret < 0)
 			continue;
-		if (r.type == KPROF_REC_CLOCK && clocks++ == 0)
-			timeline->wall_ns = r.clock.wall_ns - r.clock.time_ns;
+		clocks += r.type == KPROF_REC_CLOCK;
 		if (r.type == KPROF_REC_COMM && r.comm.pid != r.comm.tid)
 			keep_name(timeline, &r);
 	}
@@ -79,11 +78,13 @@ static uint32_t intern_track(struct timeline_builder *b, const struct profile_ce
 	GArray *tracks = b->timeline->tracks;
 	struct timeline_track key = {
 		.life = cell->life,
+		.boot = profile_boot(profile, cell),
 		.pid = processes_pid(profile->processes, cell->life),
 		.tid = cell->tid,
 		.event = cell->event,
 		.flags = cell->flags,
 		.process = cell->name,
+		.host = boots_count(profile->boots) > 1 ? profile_host(profile, cell) : NULL,
 	};
 	uint32_t hash = table_hash((uint64_t)cell->life << 32 | cell->tid, cell->event);
 	uint32_t i = table_intern(&b->table, tracks, hash, equal_track, &key);
@@ -107,6 +108,7 @@ static int compare_tracks(const void *a, const void *b)
 	const struct timeline_track *x = a, *y = b;
 	int order = compare_numbers(x->pid, y->pid);
 
+	order = order ? order : compare_numbers(x->boot, y->boot);
 	order = order ? order : compare_numbers(x->life, y->life);
 	order = order ? order : compare_numbers(x->tid, y->tid);
 	return order ? order : compare_numbers(x->event, y->event);
@@ -207,6 +209,7 @@ static int sort_tracks(struct timeline_builder *b)
 		note_times(timeline, timeline_moment(timeline, track, 0)->time_ns,
 			timeline_moment(timeline, track, track->count - 1)->time_ns);
 	}
+	timeline->wall_ns = boots_wall_ns(timeline->profile->boots);
 	if (timeline->wall_ns)
 		timeline->wall_ns += timeline->first_ns;
 	return 0;

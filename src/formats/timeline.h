@@ -17,13 +17,15 @@
 
 struct timeline_track {
 	uint32_t life; /* see processes.h */
+	uint32_t boot; /* of which machine and boot: see boots.h */
 	uint32_t pid;  /* KPROF_PID_GONE: of a task that had exited */
 	uint32_t tid;
 	uint32_t event;
 	uint16_t flags; /* enum profile_cell_flags */
-	/* 0 for the first sampled process with this pid; counts up when the pid is used again */
+	/* 0 for the first sampled process with this pid; counts up for other ones, also of other machines */
 	uint32_t generation;
 	const char *process; /* its name at its first sample */
+	const char *host;    /* its machine; NULL if that is not known, or all samples are of one boot */
 	const char *thread;  /* the thread's name, else the process's */
 	uint32_t first;	     /* index of its first sample in the timeline's order */
 	uint32_t count;	     /* samples, at least one */
@@ -31,10 +33,10 @@ struct timeline_track {
 
 struct timeline {
 	const struct profile *profile;
-	GArray *tracks;	 /* struct timeline_track, by pid, life, thread, event */
+	GArray *tracks;	 /* struct timeline_track, by pid, boot, life, thread, event */
 	uint32_t *order; /* indexes of the profile's moments: track by track, each by time */
 	uint32_t samples;
-	uint64_t first_ns, last_ns; /* of all samples in it, CLOCK_MONOTONIC */
+	uint64_t first_ns, last_ns; /* of all samples in it, as moments have it */
 	uint64_t wall_ns; /* the wall clock at first_ns; 0 if not known */
 	GHashTable *names; /* of threads */
 };

@@ -22,6 +22,11 @@
  */
 #define NAMES_MAX 8
 
+/* The kernel's PID_MAX_LIMIT: no pid is greater. */
+#define PID_LIMIT (1u << 22)
+/* Numbers of 32 bits, without those of CPUS_PID and KPROF_PID_KERNEL. */
+#define BOOTS_MAX 1023u
+
 /* The category of events that are no samples. */
 #define ANNOTATIONS_CATEGORY "kptrace"
 
@@ -135,6 +140,16 @@ static bool has_name(const char *const *functions, uint32_t count, const char *n
 	return false;
 }
 
+/*
+ * Viewers tell processes apart by their numbers. Of the first boot these are the pids; those of each further
+ * boot or machine are PID_LIMIT higher, up to BOOTS_MAX of them.
+ */
+static uint32_t shown_pid(const struct timeline_track *track)
+{
+	/* KPROF_PID_KERNEL and KPROF_PID_GONE are no pids */
+	return track->pid < PID_LIMIT ? track->pid + track->boot % BOOTS_MAX * PID_LIMIT : track->pid;
+}
+
 /* The format has one process for each pid. If a pid was used again, it gets the names of all. */
 static void put_process(struct tracejson_writer *w, uint32_t first)
 {
@@ -146,15 +161,17 @@ static void put_process(struct tracejson_writer *w, uint32_t first)
 	for (i = first; i < w->timeline->tracks->len && count < NAMES_MAX; i++) {
 		const struct timeline_track *other = timeline_track(w->timeline, i);
 
-		if (other->pid != track->pid)
+		if (other->pid != track->pid || other->boot != track->boot)
 			break;
 		if (has_name(functions, count, other->process))
 			continue;
 		g_string_append_printf(all, "%s%s", count ? ", " : "", other->process);
 		functions[count++] = other->process;
 	}
-	put_name(w, track->pid, track->tid, "process_name", all->str);
-	g_hash_table_add(w->named, GUINT_TO_POINTER(track->pid));
+	if (track->host)
+		g_string_append_printf(all, " (%s)", track->host);
+	put_name(w, shown_pid(track), track->tid, "process_name", all->str);
+	g_hash_table_add(w->named, GUINT_TO_POINTER(shown_pid(track)));
 }
 
 static void put_names(struct tracejson_writer *w)
@@ -164,10 +181,10 @@ static void put_names(struct tracejson_writer *w)
 	for (i = 0; i < w->timeline->tracks->len; i++) {
 		const struct timeline_track *track = timeline_track(w->timeline, i);
 
-		if (i == 0 || track[-1].pid != track->pid)
+		if (i == 0 || track[-1].pid != track->pid || track[-1].boot != track->boot)
 			put_process(w, i);
 		if (i == 0 || track[-1].life != track->life || track[-1].tid != track->tid)
-			put_name(w, track->pid, track->tid, "thread_name", track->thread);
+			put_name(w, shown_pid(track), track->tid, "thread_name", track->thread);
 	}
 }
 
@@ -203,7 +220,7 @@ static void put_sample(struct tracejson_writer *w, const struct timeline_track *
 	uint32_t place = cell->node == STACKS_ROOT ? 0
 		: stacks_node(&profile->stacks, cell->node)->place;
 
-	begin_event(w, track->pid, track->tid, "i");
+	begin_event(w, shown_pid(track), track->tid, "i");
 	json_append_member(w->text, "s", "t");
 	json_append_member(w->text, "cat", profile_event(profile, cell->event)->text);
 	json_append_member(w->text, "name",

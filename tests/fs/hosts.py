@@ -4,7 +4,7 @@
 # usage: hosts.py FILE HOST MACHINE-ID PROCESS=COUNT...
 # Each PROCESS has COUNT samples of the event "made:period=1", a ms after one another from 10 s on; processes
 # have the numbers 100, 101, ... on every machine. HOST "-" writes no HOST record, "none" as PROCESS=COUNT no
-# CLOCK record.
+# CLOCK record, "from=S+W" samples from S seconds on, which were W s later than those of other captures.
 import struct
 import sys
 
@@ -27,11 +27,16 @@ def text(value):
 
 path, host, machine, *processes = sys.argv[1:]
 BEGIN = 10 * 10**9
+wall = 1700000000 * 10**9
 out = bytearray()
+if processes[0].startswith("from="):
+    begin, later = processes.pop(0)[5:].split("+")
+    BEGIN = int(begin) * 10**9
+    wall += int(later) * 10**9
 if processes[:1] == ["none"]:
     processes = processes[1:]
 else:
-    out += record(71, struct.pack("<QQI", BEGIN, 1700000000 * 10**9, 1) + text("CLOCK_MONOTONIC") + struct.pack("<I", 1))
+    out += record(71, struct.pack("<QQI", BEGIN, wall, 1) + text("CLOCK_MONOTONIC") + struct.pack("<I", 1))
 if host != "-":
     out += record(80, bytes.fromhex(machine) + bytes(16) + text(host))
 out += record(64, struct.pack("<IIQQI", 1, 1, 0, 1, 0) + text("made:period=1"))

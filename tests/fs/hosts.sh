@@ -30,6 +30,8 @@ print(*sorted(",".join(row[n] for n in names) + "=" + str(row["counts"][0]["samp
 same "one file" "alpha=40" "$(table host "$WORK/one")"
 same "two machines" "alpha=40 beta=50" "$(table host "$WORK/one" "$WORK/two")"
 same "processes of two machines" "web=80 db=10" "$(table process "$WORK/one" "$WORK/two" | tr ' ' '\n' | sort -r | xargs)"
+same "CPUs of two machines" "on 3 CPUs" "$("$kprof" report --stdio "$WORK/one" "$WORK/two" "$WORK/again" 2>&1 |
+	grep -o 'on [0-9]* CPUs*')"
 same "two fields" "alpha,db=10 alpha,web=30 beta,web=50" "$(table host,process "$WORK/one" "$WORK/two")"
 same "a machine twice" "alpha=45 beta=50" "$(table host "$WORK/one" "$WORK/two" "$WORK/again")"
 same "two machines of one name" "alpha $B=7 alpha=40" "$(table host "$WORK/one" "$WORK/twin")"
@@ -44,6 +46,41 @@ fails_with "no sample is there with host gamma" "$kprof" report --stdio --host g
 fails_with "does not begin with a CLOCK record" "$kprof" report --stdio "$WORK/one" "$WORK/headless"
 fails_with "No such file or directory" "$kprof" report --stdio "$WORK/one" "$WORK/missing"
 fails_with "give FILEs or --mount" "$kprof" report -m "$MNT" "$WORK/one" "$WORK/two"
+
+# with a time axis: processes of several machines are told apart, and times are those of their wall clocks
+make_capture later beta $B from=5000+1 web=50
+"$kprof" convert -t trace.json -o "$WORK/trace.json" "$WORK/one" "$WORK/later" || fail "convert -t trace.json"
+cat >"$WORK/axis.py" <<-'END'
+	import collections, json, sys
+	events = json.load(open(sys.argv[1]))["traceEvents"]
+	names = {(e["pid"], e["name"]): e["args"]["name"] for e in events if e["ph"] == "M"}
+	times = collections.defaultdict(list)
+	for e in events:
+	    if e["ph"] == "i":
+	        times[e["pid"]].append(e["ts"])
+	begin = min(min(t) for t in times.values())
+	for pid in sorted(times):
+	    print(names[pid, "process_name"], pid, len(times[pid]), round(min(times[pid]) - begin), end=";")
+END
+# alpha's and beta's pids 100; the second machine's is 2 to the 22nd higher, and a second later
+same "trace.json of two machines" "web (alpha) 100 30 0;db (alpha) 101 10 0;web (beta) 4194404 50 1000000;" \
+	"$(python3 "$WORK/axis.py" "$WORK/trace.json")"
+"$kprof" convert -t trace.json -o "$WORK/trace.json" "$WORK/later" "$WORK/one" || fail "convert -t trace.json"
+same "in the other order" "web (beta) 100 50 1000000;web (alpha) 4194404 30 0;db (alpha) 4194405 10 0;" \
+	"$(python3 "$WORK/axis.py" "$WORK/trace.json")"
+"$kprof" convert -t trace.json -o "$WORK/trace.json" "$WORK/one" || fail "convert -t trace.json"
+same "of one machine" "web 100 30 0;db 101 10 0;" "$(python3 "$WORK/axis.py" "$WORK/trace.json")"
+"$kprof" convert -t firefox.json -o "$WORK/firefox.json" "$WORK/one" "$WORK/later" || fail "convert -t firefox.json"
+same "firefox.json of two machines" "db (alpha) 101 0.0;web (alpha) 100 0.0;web (beta) 100.1 1000.0;" "$(python3 -c 'import json, sys
+for t in sorted(json.load(open(sys.argv[1]))["threads"], key=lambda t: (t["processName"], t["pid"])):
+    print(t["processName"], t["pid"], float(t["samples"]["time"][0]), end=";")' "$WORK/firefox.json")"
+same "script has one axis" 1.000 "$("$kprof" script -G -F comm,time "$WORK/one" "$WORK/later" | awk '{ sub(":", "", $2) }
+	NR == 1 { first = $2 } $2 > last { last = $2 } END { printf "%.3f\n", last - first - 0.049 }')"
+if command -v go >/dev/null; then
+	"$kprof" convert -t pprof -o "$WORK/pb" "$WORK/one" "$WORK/later" || fail "convert -t pprof"
+	same "pprof divides by machine" "alpha 40 beta 50" "$(HOME=$WORK go tool pprof -tags "$WORK/pb" 2>"$WORK/said" |
+		awk '/^ *host:/ { on = 1; next } /^ *[a-z]+:/ { on = 0 } on && NF >= 3 { print $NF, $1 }' | sort | xargs)"
+fi
 
 # as one file, and a part of it
 "$kprof" convert -t kpdata -o "$WORK/all" "$WORK/one" "$WORK/two" || fail "convert -t kpdata"

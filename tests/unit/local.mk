@@ -329,6 +329,9 @@ tests_unit_test_profile_LDADD = $(VIEW_TEST_LIBS)
 unit_tests += tests/unit/test_profile_addresses
 tests_unit_test_profile_addresses_LDADD = $(VIEW_TEST_LIBS)
 
+unit_tests += tests/unit/test_boots
+tests_unit_test_boots_LDADD = $(VIEW_TEST_LIBS)
+
 unit_tests += tests/unit/test_difference
 tests_unit_test_difference_LDADD = $(VIEW_TEST_LIBS)
 
