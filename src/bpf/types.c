@@ -9,6 +9,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -447,6 +448,17 @@ static int describe_params(const struct types *types, uint32_t prototype, uint32
 	}
 	describe_param(types, "", type->type, &function->result);
 	return 0;
+}
+
+void types_declare(const struct types_value *value, const char *name, char text[TYPES_DECLARATION_MAX])
+{
+	const char *type = value->name && value->name[0] ? value->name : "void";
+	const char *star = value->class == TYPES_POINTER ? "*" : "";
+	char items[16] = "";
+
+	if (value->class == TYPES_ARRAY)
+		snprintf(items, sizeof(items), "[%u]", value->count);
+	snprintf(text, TYPES_DECLARATION_MAX, "%s %s%s%s", type, star, name, items);
 }
 
 int types_function(const struct types *types, const char *name, struct types_function *function)

@@ -117,6 +117,10 @@ struct types_function {
 	struct types_param result; /* class TYPES_VOID if there is none; its name is "" */
 };
 
+/* A parameter as it is declared, cut if it is longer: "int flags", "task_struct *prev". */
+#define TYPES_DECLARATION_MAX 256u
+void types_declare(const struct types_value *value, const char *name, char text[TYPES_DECLARATION_MAX]);
+
 /* A function of the kernel. -ENOENT: there is no such one, -E2BIG: it has too many parameters. */
 int types_function(const struct types *types, const char *name, struct types_function *function);
 /* The 8-byte words before a parameter, or the result at `count`: a struct may have two. */

@@ -24,8 +24,11 @@ void function_destroy(struct function *function)
 {
 	if (!function)
 		return;
-	for (uint32_t i = 0; i < function->count; i++)
+	for (uint32_t i = 0; i < function->count; i++) {
 		g_free(function->params[i].name);
+		g_free(function->params[i].declaration);
+	}
+	g_free(function->result.declaration);
 	g_free(function->name);
 	g_free(function);
 }
@@ -35,14 +38,18 @@ struct function *function_copy(const struct function *function)
 	struct function *copy = g_memdup2(function, sizeof(*function));
 
 	copy->name = g_strdup(function->name);
-	for (uint32_t i = 0; i < copy->count; i++)
+	for (uint32_t i = 0; i < copy->count; i++) {
 		copy->params[i].name = g_strdup(function->params[i].name);
+		copy->params[i].declaration = g_strdup(function->params[i].declaration);
+	}
+	copy->result.declaration = g_strdup(function->result.declaration);
 	return copy;
 }
 
-static void describe(const struct types_param *param, struct function_value *value)
+static void describe(const struct types_param *param, const char *name, struct function_value *value)
 {
 	const struct types_value *type = &param->value;
+	char declaration[TYPES_DECLARATION_MAX];
 	const bool is_number = type->class == TYPES_INTEGER || type->class == TYPES_ENUMERATION ||
 		type->class == TYPES_POINTER;
 
@@ -50,6 +57,8 @@ static void describe(const struct types_param *param, struct function_value *val
 	value->is_signed = type->is_signed;
 	if (is_number && (type->bytes == 1 || type->bytes == 2 || type->bytes == 4 || type->bytes == 8))
 		value->bytes = type->bytes;
+	types_declare(type, name, declaration);
+	value->declaration = g_strdup(declaration);
 }
 
 struct function *function_make(const char *name, const struct types_function *types)
@@ -62,13 +71,13 @@ struct function *function_make(const char *name, const struct types_function *ty
 	for (uint32_t i = 0; i < types->count; i++) {
 		struct function_value *value = &function->params[i];
 
-		describe(&types->params[i], value);
 		value->name = types->params[i].name[0] ? g_strdup(types->params[i].name) :
 							 g_strdup_printf("arg%u", i);
+		describe(&types->params[i], value->name, value);
 		value->slot = types_slot(types, i);
 	}
 	function->slots = types_slot(types, types->count);
-	describe(&types->result, &function->result);
+	describe(&types->result, "result", &function->result);
 	return function;
 }
 
@@ -79,6 +88,7 @@ void function_limit(struct function *function)
 
 		function->slots = last->slot;
 		g_clear_pointer(&last->name, g_free);
+		g_clear_pointer(&last->declaration, g_free);
 	}
 }
 

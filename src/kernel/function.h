@@ -16,6 +16,7 @@
 
 struct function_value {
 	char *name;    /* NULL: a result */
+	char *declaration; /* "sock *sk", "int result"; NULL: its type is not known */
 	uint32_t slot; /* of its first 8 bytes among the arguments */
 	uint32_t bytes; /* 1, 2, 4 or 8; 0: it is not shown, such as a struct */
 	bool is_signed, is_pointer;

@@ -11,7 +11,6 @@
 #include "base/units.h"
 #include "bpf/types.h"
 #include "kernel/callflags.h"
-#include "kernel/describe.h"
 #include "kernel/kernel_state.h"
 #include "sys/clock.h"
 
@@ -423,39 +422,6 @@ void kernel_list(struct kernel *kernel, GPtrArray *names)
 	kernel_list_points(names);
 	kernel_list_functions(kernel, names);
 	qsort(names->pdata, names->len, sizeof(*names->pdata), compare_names);
-}
-
-static void print_line(struct kernel *kernel, const char *name, const char *format, GString *out)
-{
-	g_string_append_printf(out, "name '%s' format '%s' ", name, format);
-	kernel_get(kernel, name, out);
-}
-
-void kernel_print_info(struct kernel *kernel, GString *out)
-{
-	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-
-	kernel_list(kernel, names);
-	for (guint i = 0; i < names->len; i++) {
-		const char *name = g_ptr_array_index(names, i);
-		g_autofree char *format = NULL;
-		struct point *point;
-
-		if (kernel_is_call(kernel, name)) {
-			int number = callnames_find(&kernel->callnames, name + strlen(one_call));
-
-			if (number >= 0)
-				format = calltext_format(kernel->calltext, (uint32_t)number);
-			print_line(kernel, name, format ? format : "", out);
-		} else if (kernel_is_function(name)) {
-			format = kernel_format_function(kernel, name);
-			print_line(kernel, name, format, out);
-		} else if (!kernel_read_point(name, &point, NULL)) {
-			format = describe_point_format(point);
-			print_line(kernel, name, format, out);
-			point_destroy(point);
-		}
-	}
 }
 
 /* ---- memory and counts ------------------------------------------------------------------------- */

@@ -44,9 +44,10 @@ void kernel_list_functions(struct kernel *kernel, GPtrArray *names)
 	pthread_mutex_unlock(&kernel->lock);
 }
 
-char *kernel_format_function(struct kernel *kernel, const char *name)
+char *kernel_format_function(struct kernel *kernel, const char *name, struct function **function)
 {
-	const char *format = "";
+	const struct kernel_meaning *last = NULL;
+	char *format;
 
 	/* the last one, if it was described in several ways */
 	pthread_mutex_lock(&kernel->lock);
@@ -55,10 +56,12 @@ char *kernel_format_function(struct kernel *kernel, const char *name)
 
 		/* one that could not be restored is not there */
 		if (meaning && strcmp(meaning->label, name) == 0)
-			format = meaning->format;
+			last = meaning;
 	}
+	format = g_strdup(last ? last->format : "");
+	*function = last && last->function ? function_copy(last->function) : NULL;
 	pthread_mutex_unlock(&kernel->lock);
-	return g_strdup(format);
+	return format;
 }
 
 /* ---- what its records mean ---------------------------------------------------------------------- */

@@ -61,6 +61,16 @@ int kernel_call_number(struct kernel *kernel, const char *name)
 	return number;
 }
 
+char *kernel_call_tracepoint(const struct kernel *kernel, int number)
+{
+	const char *name = kernel->callnames.names[number];
+
+	for (size_t i = 0; i < G_N_ELEMENTS(other_names); i++)
+		if (strcmp(name, other_names[i][1]) == 0)
+			name = other_names[i][0];
+	return g_strconcat("syscalls:sys_enter_", name, NULL);
+}
+
 void kernel_add_probe(struct kernel *kernel, uint32_t serial, const char *label, struct outputs *outputs)
 {
 	struct kernel_meaning *meaning = g_new0(struct kernel_meaning, 1);

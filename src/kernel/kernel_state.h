@@ -117,8 +117,8 @@ bool kernel_is_function(const char *name);
 bool kernel_has_function(const char *name);
 /* Those that are on; all others would be some 60,000. */
 void kernel_list_functions(struct kernel *kernel, GPtrArray *names);
-/* The format of one that was on. To be freed. */
-char *kernel_format_function(struct kernel *kernel, const char *name);
+/* The format of one that was on, and a copy of its description, or NULL. Both to be freed. */
+char *kernel_format_function(struct kernel *kernel, const char *name, struct function **function);
 const struct kernel_meaning *kernel_function_meaning(
 	const struct kernel_meaning *meaning, const struct kernel_record *record);
 
@@ -143,6 +143,8 @@ int kernel_add_meaning(struct kernel *kernel, struct kernel_meaning *meaning, ui
 const struct kernel_meaning *kernel_point_meaning(struct kernel *kernel, uint32_t id);
 
 /* kernel_probes.c */
+/* Where tracefs has the types of a call's arguments: "syscalls:sys_enter_newstat". To be freed. */
+char *kernel_call_tracepoint(const struct kernel *kernel, int number);
 const struct kernel_meaning *kernel_probe_meaning(struct kernel *kernel, uint32_t serial);
 /* With the lock held: no record is left. */
 void kernel_retire_probes(struct kernel *kernel);

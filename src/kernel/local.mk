@@ -42,6 +42,7 @@ libkernel_a_SOURCES = \
 	%D%/kernel_counts.c \
 	%D%/kernel.h \
 	%D%/kernel_functions.c \
+	%D%/kernel_info.c \
 	%D%/kernel_instance.c \
 	%D%/kernel_keep.c \
 	%D%/kernel_machine.c \

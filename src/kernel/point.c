@@ -68,10 +68,12 @@ static void add_field(struct point *point, const struct targets_field *field, bo
 {
 	struct point_field *kept = &point->fields[point->count++];
 	uint32_t end = field->offset + field->bytes;
+	char declaration[TARGETS_DECLARATION_MAX];
 
-	*kept = (struct point_field){ .name = g_strdup(field->name), .kind = kind_of(field),
-		.offset = field->offset, .bytes = field->bytes, .is_signed = field->is_signed,
-			.string = -1 };
+	targets_declare(field, declaration);
+	*kept = (struct point_field){ .name = g_strdup(field->name), .declaration = g_strdup(declaration),
+		.kind = kind_of(field), .offset = field->offset, .bytes = field->bytes,
+		.is_signed = field->is_signed, .string = -1 };
 	if (kept->kind == POINT_NUMBER && known_states && strcmp(field->name, state_field) == 0)
 		kept->kind = POINT_STATE;
 	if (kept->kind == POINT_STRING && *strings < (int)KERNEL_CALL_STRINGS)
@@ -108,8 +110,10 @@ void point_destroy(struct point *point)
 {
 	if (!point)
 		return;
-	for (uint32_t i = 0; i < point->count; i++)
+	for (uint32_t i = 0; i < point->count; i++) {
 		g_free(point->fields[i].name);
+		g_free(point->fields[i].declaration);
+	}
 	g_free(point->fields);
 	g_free(point);
 }

@@ -29,6 +29,7 @@ enum point_kind {
 
 struct point_field {
 	char *name;
+	char *declaration; /* "char prev_comm[16]" */
 	enum point_kind kind;
 	uint32_t offset, bytes; /* in the kernel's record */
 	bool is_signed;

@@ -26,41 +26,39 @@ static bool is_wanted(const struct listing *listing)
 	return !listing->pattern || targets_match(listing->pattern, listing->line);
 }
 
-static void add_text(struct listing *listing, const char *separator, const char *type, const char *name)
+static void add_text(struct listing *listing, const char *separator, const char *declaration)
 {
 	const size_t length = strlen(listing->line);
 
-	snprintf(listing->line + length, sizeof(listing->line) - length, "%s%s%s%s", separator, type,
-		type[strlen(type) - 1] == '*' ? "" : " ", name);
-}
-
-/* "int flags" of BTF */
-static void add_parameter(struct listing *listing, const char *separator, const struct types_param *param)
-{
-	const struct types_value *value = &param->value;
-	char type[160];
-
-	snprintf(type, sizeof(type), "%s%s", value->name[0] ? value->name : "void",
-		value->class == TYPES_POINTER ? " *" : "");
-	add_text(listing, separator, type, param->name);
+	snprintf(listing->line + length, sizeof(listing->line) - length, "%s%s", separator, declaration);
 }
 
 static void add_parameters(struct listing *listing, const struct types_function *function)
 {
-	for (uint32_t i = 0; i < function->count; i++)
-		if (function->params[i].name[0])
-			add_parameter(listing, i ? ", " : " ", &function->params[i]);
+	char text[TYPES_DECLARATION_MAX];
+
+	for (uint32_t i = 0; i < function->count; i++) {
+		const struct types_param *param = &function->params[i];
+
+		if (!param->name[0])
+			continue;
+		types_declare(&param->value, param->name, text);
+		add_text(listing, i ? ", " : " ", text);
+	}
 }
 
 /* Those of a tracepoint, in tracefs, from `first` on. */
 static void add_fields(struct listing *listing, const char *system, const char *name, uint32_t first)
 {
 	const struct targets_format *format = &listing->format;
+	char text[TARGETS_DECLARATION_MAX];
 
 	if (targets_format(listing->targets, system, name, &listing->format, NULL))
 		return;
-	for (uint32_t i = first; i < format->count; i++)
-		add_text(listing, i > first ? ", " : " ", format->fields[i].type, format->fields[i].name);
+	for (uint32_t i = first; i < format->count; i++) {
+		targets_declare(&format->fields[i], text);
+		add_text(listing, i > first ? ", " : " ", text);
+	}
 }
 
 static int list_tracepoint(void *arg, const char *system, const char *name)
@@ -108,7 +106,7 @@ static int list_function(void *arg, const char *system, const char *name)
 	}
 	/* the others say it by their names */
 	if (listing->kind[0] == 'k')
-		add_text(listing, "  ", "#", way);
+		add_text(listing, "  # ", way);
 	return listing->each(listing->arg, listing->line);
 }
 

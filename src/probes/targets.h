@@ -80,5 +80,8 @@ int targets_format(const struct targets *targets, const char *system, const char
 	struct targets_format *format, struct err *err);
 /* The same from the text of a `format` file. */
 int targets_parse_format(const char *text, struct targets_format *format);
+/* "char prev_comm[16]"; "char filename[]" where each record has the length. */
+#define TARGETS_DECLARATION_MAX 192u
+void targets_declare(const struct targets_field *field, char text[TARGETS_DECLARATION_MAX]);
 
 #endif

@@ -95,3 +95,17 @@ int targets_parse_format(const char *text, struct targets_format *format)
 	}
 	return format->id ? 0 : -EINVAL;
 }
+
+void targets_declare(const struct targets_field *field, char text[TARGETS_DECLARATION_MAX])
+{
+	const bool has_items = field->is_array || field->is_location || field->is_relative;
+	const size_t length = strlen(field->type);
+	char items[16] = "";
+
+	if (has_items && field->count)
+		snprintf(items, sizeof(items), "[%u]", field->count);
+	else if (has_items)
+		strcpy(items, "[]");
+	snprintf(text, TARGETS_DECLARATION_MAX, "%s%s%s%s", field->type,
+		length && field->type[length - 1] == '*' ? "" : " ", field->name, items);
+}

@@ -21,7 +21,8 @@ if ! grep -q '^prog_type:' /proc/"$SERVER"/fdinfo/* 2>/dev/null; then
 	echo "no programs here: tracefs has no addresses"
 	exit 77
 fi
-same "info has their format" "name 'syscall:connect' format 'fd=%ld uservaddr=%s addrlen=%ld = %ld (%.1f us)' 1" \
+same "info has their types and format" "name 'syscall:connect' fields 'int fd, struct sockaddr *uservaddr, int addrlen, long result' \
+format 'fd=%ld uservaddr=%s addrlen=%ld = %ld (%.1f us)' 1" \
 	"$(grep "^name 'syscall:connect' " "$MNT/events/kernel/info" | sed 's| /comm == .*/$||')"
 
 PORT=$("$WORK/$NAME" "$WORK/bound") || fail "the program failed with $?"

@@ -53,7 +53,7 @@ check "it is listed" test -n "$(find "$MNT/events/kernel" -name syscall:getppid)
 check "tracepoints are listed" test -n "$(find "$MNT/events/kernel" -name sched:sched_switch)"
 same "what only describes the output of tracers is not" "" "$(find "$MNT/events/kernel" -name 'ftrace:*')"
 fails_with "No such file" cat "$MNT/events/kernel/ftrace:print"
-check "info has it" grep -q "^name 'syscall:getppid' format '= %ld (%.1f us)' 1$" "$MNT/events/kernel/info"
+check "info has it" grep -q "^name 'syscall:getppid' fields 'long result' format '= %ld (%.1f us)' 1$" "$MNT/events/kernel/info"
 
 # few calls: all of them are shown, once
 for cpu in $(awk -F: '/^processor/ { print $2 + 0 }' /proc/cpuinfo | head -n 2); do

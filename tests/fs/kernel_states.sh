@@ -86,7 +86,7 @@ kill "$READER" 2>/dev/null
 wait "$READER" 2>/dev/null
 
 # typed: a text in CTF
-check "the type in info" grep -q "^name 'sched:sched_switch' format '.* prev_state=%s " "$MNT/events/kernel/info"
+check "the type in info" grep -q "^name 'sched:sched_switch' fields '.*, pid_t prev_pid, .*' format '.* prev_state=%s " "$MNT/events/kernel/info"
 if command -v babeltrace2 >/dev/null; then
 	babeltrace2 "$MNT/views/ctf" >"$WORK/ctf" || fail "babeltrace2: status $?"
 	same "the states in views/ctf" "$(cut -d' ' -f 2 "$WORK/shown" | sort)" \

@@ -101,7 +101,7 @@ done
 # shellcheck disable=SC2086 # words
 wait $callers
 same "it is in the folder while it is on" "function:$CALL" "$(cd "$MNT/events/kernel" && ls -d function:*)"
-check "and in info" grep -q "^name 'function:$CALL' format '.* = %ld (%.1f us)' 1 /comm" "$MNT/events/kernel/info"
+check "and in info" grep -q "^name 'function:$CALL' fields '.*' format '.* = %ld (%.1f us)' 1 /comm" "$MNT/events/kernel/info"
 off "$CALL"
 same "calls of $CALL" 40000 $(($(count recorded) - recorded + $(count missed) - missed))
 same "not listed when it is off" 0 "$(cd "$MNT/events/kernel" && find . -name 'function:*' | wc -l)"
