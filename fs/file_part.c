@@ -182,8 +182,8 @@ static void list_sampled(struct session *session, const struct part_row *part, G
 	gpointer value;
 
 	file_view_settle(session, &query);
-	if (query_has(&query, QUERY_SPAN) &&
-		viewspans_take(session_readings(session), getuid(), query.span, NULL, &spans))
+	if (query_has(&query, QUERY_SPAN) && (profiler_is_loaded(session->profiler) ||
+		viewspans_take(session_readings(session), getuid(), query.span, NULL, &spans)))
 		return;
 	values = query_values_create(&query, spans, part->key);
 	if (query_values_must_learn(values))
@@ -206,6 +206,8 @@ static void list_values(struct session *session, const struct dirtab_row *dir, G
 		list_sampled(session, part, rows);
 		return;
 	}
+	if (profiler_is_loaded(session->profiler))
+		return;
 	labels = g_ptr_array_new_with_free_func(g_free);
 	if (session->is_restricted)
 		producers_list_spans(session->server->producers, session->maker, labels);

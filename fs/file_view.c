@@ -120,7 +120,8 @@ static int open_marks(struct session *session, const struct view_format *format,
 	int ret;
 
 	*fd = -1;
-	if (!(format->needs & VIEW_ANNOTATIONS))
+	/* the trace is that of this machine, since it was booted */
+	if (!(format->needs & VIEW_ANNOTATIONS) || profiler_is_loaded(session->profiler))
 		return 0;
 	ret = viewmarks_write(session_readings(session), slow_ops_uid(job), slow_ops_cancel(job), fd);
 	return ret == -ENODATA ? 0 : ret;
@@ -243,6 +244,8 @@ static int fill_files(struct session *session, const struct view_format *format,
 	files[VIEWPROC_CAPTURE] = memfile_create_sealable("capture");
 	if (files[VIEWPROC_CAPTURE] < 0)
 		return files[VIEWPROC_CAPTURE];
+	if (query_has(query, QUERY_SPAN) && profiler_is_loaded(session->profiler))
+		return err_set(err, ENODATA, "a loaded capture has no spans: they are in the trace of its machine");
 	ret = open_marks(session, format, job, &files[VIEWPROC_MARKS]);
 	if (!ret)
 		ret = open_spans(session, query, job, &files[VIEWPROC_SPANS]);

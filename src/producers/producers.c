@@ -300,6 +300,8 @@ static void end(struct producer_entry *entry, bool goes_on, bool keep)
 		producers_find_committed(entry);
 	producers_refresh(entry);
 	bytes = measure(entry);
+	if (!goes_on)
+		atomic_write_relaxed(&producer->ended_ns, clock_monotonic_ns());
 	/* release: a reader that sees it finds all events in the pool */
 	atomic_write_release(&producer->ended, true);
 	gone = begin_gone();

@@ -63,6 +63,7 @@ struct producer {
 	char program[KPROF_PROGRAM_MAX];	/* i: as in HELLO, made printable */
 	struct ring_reader reader;		/* i: with its own descriptor */
 	_Atomic bool ended;			/* a: its pool is not written any more */
+	_Atomic uint64_t ended_ns; /* a: when its connection was seen to end, CLOCK_MONOTONIC; 0: not yet */
 	char *_Atomic file; /* a: with libkprof's code, as it sees it; NULL until it said it; then it stays */
 	struct producer_event texts[KPROF_ID_FIRST]; /* i: ids 0 and 1 */
 	/* a: NULL, or PRODUCER_BLOCK pointers that stay; each a: NULL, or an event that stays */

@@ -207,8 +207,9 @@ static void show_producer_event(struct merge_walk *walk, const struct merge_stre
 
 	item->message = NULL;
 	item->message_bytes = 0;
+	/* relaxed: a number that nothing else goes with */
 	item->program = (struct merge_program){ producer->serial, producer->pid, producer->uid,
-		producer->program };
+		producer->program, atomic_read_relaxed(&producer->ended_ns) };
 	item->thread = stream->walk.run.serial;
 	item->slot = stream->walk.run.slot;
 	item->number = record->number;

@@ -30,6 +30,7 @@ struct merge_program {
 	pid_t pid;
 	uid_t uid;
 	const char *name;
+	uint64_t ended_ns; /* when it was seen to end, or to execute another program; 0: not known */
 };
 
 /*

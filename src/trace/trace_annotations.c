@@ -172,6 +172,7 @@ static void show_event(struct trace_annotations *annotations, struct trace_annot
 		.cpu = event->cpu,
 		.pid = event->pid,
 		.tid = event->tid,
+		.uid = annotations->item.program.uid,
 		.program = annotations->program->str,
 		.name = event->label,
 		.text = annotations->text->str,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -82,15 +83,35 @@ struct end {
 	uint64_t duration_ns;
 };
 
+/*
+ * A value as OpenMetrics takes it, NULL if the text is no number: printf's "-nan", "inf" and "0x10" would make
+ * a scraper refuse all. To be freed.
+ */
+static char *format_value(const char *text)
+{
+	char number[G_ASCII_DTOSTR_BUF_SIZE], *rest;
+	const double value = g_ascii_strtod(text, &rest);
+
+	if (rest == text || *rest)
+		return NULL;
+	if (isnan(value))
+		return g_strdup("NaN");
+	if (isinf(value))
+		return g_strdup(value < 0 ? "-Inf" : "+Inf");
+	/* digits stay as they are: a whole number may be larger than a double has room for */
+	if (!text[strspn(text, "+-.0123456789eE")])
+		return g_strdup(text);
+	return g_strdup(g_ascii_dtostr(number, sizeof(number), value));
+}
+
 static void count_value(struct counting *counting, const struct merge_item *item)
 {
 	struct trace_text_event event = item->event;
 	g_autofree char *key = g_strdup_printf("%d %s", (int)event.pid, event.label);
 	struct value *value = g_hash_table_lookup(counting->values, key);
-	g_autofree char *pid = NULL, *text = NULL;
+	g_autofree char *pid = NULL, *text = NULL, *number = NULL;
 	g_autoptr(GString) labels = NULL;
 	const char *formatted;
-	char *rest;
 	size_t bytes;
 	bool cut;
 
@@ -102,9 +123,9 @@ static void count_value(struct counting *counting, const struct merge_item *item
 	}
 	formatted = trace_text_format(counting->text, &event, &bytes, &cut);
 	text = g_strndup(formatted, bytes);
-	(void)g_ascii_strtod(text, &rest);
-	if (rest == text || *rest)
-		return; /* no number: its producer says what its format is */
+	number = format_value(text);
+	if (!number)
+		return; /* its producer says what its format is */
 	if (!value) {
 		labels = g_string_new(NULL);
 		pid = g_strdup_printf("%d", (int)event.pid);
@@ -117,7 +138,7 @@ static void count_value(struct counting *counting, const struct merge_item *item
 	}
 	value->time_ns = item->time_ns;
 	g_free(value->text);
-	value->text = g_steal_pointer(&text);
+	value->text = g_steal_pointer(&number);
 }
 
 static bool see(void *arg, const struct merge_item *item)

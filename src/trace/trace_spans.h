@@ -15,7 +15,8 @@
 struct readings;
 
 struct trace_span {
-	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC; end_ns is UINT64_MAX if it has not ended */
+	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC; end_ns is UINT64_MAX if it has not ended, */
+				   /* or when its program was seen to end, or to execute another one */
 	uint32_t pid, tid;
 };
 

@@ -307,6 +307,20 @@ static int write_records(const struct view_format *format, int capture_fd, struc
 	return ret;
 }
 
+/* Of the trace what belongs to the part. */
+static int select_marks(struct view_job *job, struct view_annotations *marks)
+{
+	const struct query *query = &job->request.query;
+	struct intervals *spans = NULL;
+	int ret = 0;
+
+	if (query_has(query, QUERY_SPAN))
+		ret = viewspans_read(job->files[VIEWPROC_SPANS], &spans);
+	if (!ret && !query_is_empty(query))
+		viewmarks_select(marks, query, spans);
+	return ret;
+}
+
 static int make_view(struct view_job *job, struct err *err)
 {
 	const struct view_format *format = view_find(job->request.format);
@@ -323,8 +337,8 @@ static int make_view(struct view_job *job, struct err *err)
 		return ret;
 	}
 	ret = take_part(job, &capture_fd, has_marks, err);
-	if (has_marks && !query_is_empty(&job->request.query))
-		viewmarks_select(&marks, &job->request.query);
+	if (!ret && has_marks)
+		ret = select_marks(job, &marks);
 	if (!ret)
 		ret = unwind_capture(job, job->request.copied_stacks, &capture_fd, err);
 	if (!ret && has_marks)

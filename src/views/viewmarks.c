@@ -24,7 +24,7 @@ struct opening {
 /* A mark; its stack and its strings follow, each of these with its NUL. */
 struct packed {
 	uint64_t time_ns, duration_ns;
-	uint32_t cpu, pid, tid;
+	uint32_t cpu, pid, tid, uid;
 	uint32_t kind, stack_count; /* enum view_annotation_kind */
 	uint32_t program, name, text; /* bytes with the NUL; 0 for NULL */
 };
@@ -56,6 +56,7 @@ static void pack(const struct trace_annotation *mark, FILE *out)
 		.cpu = mark->cpu == KPROF_CPU_UNKNOWN ? VIEW_CPU_UNKNOWN : mark->cpu,
 		.pid = mark->pid,
 		.tid = mark->tid,
+		.uid = mark->uid,
 		.program = bytes_of(mark->program),
 		.name = bytes_of(mark->name),
 		.text = bytes_of(mark->text),
@@ -120,6 +121,7 @@ int viewmarks_write(struct readings *readings, uid_t uid, const struct cancel *c
 struct reader {
 	FILE *in;
 	/* of the mark that was handed out: */
+	uint32_t uid;
 	char *program, *name, *text;
 	uint64_t addresses[TRACE_ANNOTATIONS_STACK_MAX];
 	GString *callers[TRACE_ANNOTATIONS_STACK_MAX];
@@ -127,6 +129,7 @@ struct reader {
 
 	struct backtraces *names;  /* of the addresses; NULL: they get none */
 	const struct query *query; /* which ones are wanted; NULL for all */
+	struct intervals *spans;   /* of the query's span; NULL if it has none */
 };
 
 /* Frees the former *string. Returns false at the end of the file. */
@@ -149,6 +152,7 @@ static bool read_mark(struct reader *reader, struct view_annotation *mark)
 		!unpack_string(reader->in, packed.name, &reader->name) ||
 		!unpack_string(reader->in, packed.text, &reader->text))
 		return false;
+	reader->uid = packed.uid;
 	*mark = (struct view_annotation){ packed.time_ns, packed.cpu, packed.pid, packed.tid,
 		reader->program, reader->name, reader->text, packed.kind, packed.duration_ns,
 		reader->stack, packed.stack_count };
@@ -169,16 +173,32 @@ static void name_stack(struct reader *reader, const struct view_annotation *mark
 	}
 }
 
-static bool is_wanted(const struct query *q, const struct view_annotation *mark)
+static bool is_of_task(const struct reader *reader, const struct view_annotation *mark)
 {
-	const bool of_process = mark->program != NULL;
+	const struct query *q = reader->query;
 
-	return query_has_time(q, mark->time_ns) &&
-	       !(query_has(q, QUERY_CPU) && q->cpu != mark->cpu) &&
-	       !(query_has(q, QUERY_PID) && !(of_process && q->pid == mark->pid)) &&
-	       !(query_has(q, QUERY_TID) && !(of_process && q->tid == mark->tid)) &&
-	       !(query_has(q, QUERY_COMM) && !(of_process && !strcmp(q->comm, mark->program))) &&
-	       !query_has(q, QUERY_EXE);
+	return (!query_has(q, QUERY_PID) || q->pid == mark->pid) &&
+	       (!query_has(q, QUERY_TID) || q->tid == mark->tid) &&
+	       (!query_has(q, QUERY_UID) || q->uid == reader->uid) &&
+	       (!query_has(q, QUERY_COMM) || !strcmp(q->comm, mark->program)) &&
+	       (!query_has(q, QUERY_SPAN) ||
+		       (reader->spans && intervals_have(reader->spans, mark->pid, mark->tid, mark->time_ns)));
+}
+
+static bool asks_for_task(const struct query *q)
+{
+	return query_has(q, QUERY_PID) || query_has(q, QUERY_TID) || query_has(q, QUERY_UID) ||
+	       query_has(q, QUERY_COMM) || query_has(q, QUERY_SPAN);
+}
+
+/* The file of its program is not known, and it is of no event that is sampled. All are of this machine. */
+static bool is_wanted(const struct reader *reader, const struct view_annotation *mark)
+{
+	const struct query *q = reader->query;
+
+	return query_has_time(q, mark->time_ns) && !(query_has(q, QUERY_CPU) && q->cpu != mark->cpu) &&
+	       !query_has(q, QUERY_EXE) && !query_has(q, QUERY_EVENT) &&
+	       (!asks_for_task(q) || (mark->program && is_of_task(reader, mark)));
 }
 
 static bool next_mark(void *arg, struct view_annotation *mark)
@@ -186,7 +206,7 @@ static bool next_mark(void *arg, struct view_annotation *mark)
 	struct reader *reader = arg;
 
 	while (read_mark(reader, mark)) {
-		if (reader->query && !is_wanted(reader->query, mark))
+		if (reader->query && !is_wanted(reader, mark))
 			continue;
 		if (reader->names)
 			name_stack(reader, mark);
@@ -219,9 +239,12 @@ void viewmarks_set_names(struct view_annotations *marks, struct backtraces *name
 	((struct reader *)marks->arg)->names = names;
 }
 
-void viewmarks_select(struct view_annotations *marks, const struct query *query)
+void viewmarks_select(struct view_annotations *marks, const struct query *query, struct intervals *spans)
 {
-	((struct reader *)marks->arg)->query = query;
+	struct reader *reader = marks->arg;
+
+	reader->query = query;
+	reader->spans = spans;
 }
 
 static void free_reader(struct reader *reader)
@@ -232,6 +255,7 @@ static void free_reader(struct reader *reader)
 		if (reader->callers[i])
 			g_string_free(reader->callers[i], TRUE);
 	backtraces_destroy(reader->names);
+	intervals_destroy(reader->spans);
 	if (reader->in)
 		fclose(reader->in);
 	free(reader->program);

@@ -12,6 +12,7 @@
 
 #include "base/cancel.h"
 #include "capture/backtraces.h"
+#include "capture/intervals.h"
 #include "capture/query.h"
 #include "formats/view.h"
 
@@ -28,11 +29,11 @@ int viewmarks_write(struct readings *readings, uid_t uid, const struct cancel *c
 /* In the process. *marks->arg is for viewmarks_close(). -errno; fd stays the caller's */
 int viewmarks_open(int fd, struct view_annotations *marks);
 /*
- * From now on only those that fit the query are given: by time and CPU, and by the thread and
- * program that wrote them. An annotation has no event and no path of a program. The query must
- * outlive them; its times must have been settled.
+ * From now on only those that fit the query are given: by time and CPU, and by the thread, user and program
+ * that wrote them; for a query with a span those in `spans`, its times, which are handed over. An annotation
+ * has no event and no path of a program. The query must outlive them; its times must have been settled.
  */
-void viewmarks_select(struct view_annotations *marks, const struct query *query);
+void viewmarks_select(struct view_annotations *marks, const struct query *query, struct intervals *spans);
 /*
  * Calls address() for each address of the stacks of all marks, also of those that are not selected.
  * Returns whether there is any. Afterwards they are given from the first one again.

@@ -7,7 +7,7 @@ import sys
 NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
 TEXT = r'(?:[^"\\\n]|\\["\\n])*'
 LABEL = rf'([a-zA-Z_][a-zA-Z0-9_]*)="({TEXT})"'
-SAMPLE = re.compile(rf'({NAME})(?:\{{({LABEL}(?:,{LABEL})*)\}})? (-?[0-9]+(?:\.[0-9]+)?)')
+SAMPLE = re.compile(rf'({NAME})(?:\{{({LABEL}(?:,{LABEL})*)\}})? (-?[0-9]+(?:\.[0-9]+)?|NaN|[+-]Inf)')
 META = re.compile(rf"# (TYPE|HELP|UNIT) ({NAME}) (.+)")
 # what other types add to their names
 TAKEN = ("_total", "_created", "_count", "_sum", "_bucket", "_gcount", "_gsum", "_info")

@@ -8,6 +8,10 @@
  *
  * With ROUNDS it only computes so often, in turn within a span (within_span) and without one
  * (outside_span), some ms in each round, and ends.
+ *
+ * usage: spanning left ROUNDS PROGRAM [ARGUMENT...]
+ *
+ * Computes so often within a span (within_span), which it does not end, and executes a program.
  */
 #include <kprof/kprof.h>
 #include <kprof/typed.h>
@@ -135,14 +139,26 @@ static int alternate(long rounds)
 	return 0;
 }
 
+static int leave(long rounds, char **program)
+{
+	KPROF_SPAN_BEGIN(test, left, "%ld", rounds);
+	while (rounds--)
+		within_span();
+	execv(program[0], program);
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned char connections = 3;
+	volatile double zero = 0;
 	int64_t outside;
 	char byte;
 
 	if (argc == 2)
 		return alternate(atol(argv[1]));
+	if (argc > 3)
+		return leave(atol(argv[2]), argv + 3);
 
 	outside = now_ns();
 	printf("scope %lld ", (long long)in_scope(1));
@@ -151,6 +167,8 @@ int main(int argc, char **argv)
 	KPROF_COUNTER(test, connections, connections);
 	KPROF_COUNTER(test, balance, -5);
 	KPROF_COUNTER(test, load, 0.25f);
+	KPROF_COUNTER(test, unknown, -(0.0 / zero));
+	KPROF_COUNTER(test, endless, -1.0 / zero);
 	if (run_typed())
 		return 1;
 	begin("/open");

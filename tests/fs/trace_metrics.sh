@@ -37,6 +37,9 @@ same "the process of a counter" "program=spanning,pid=$PROGRAM" "$name"
 same "an integer" 3 "$(metric "kprofs_program_value counter=test:connections,$name")"
 same "a negative one" -5 "$(metric "kprofs_program_value counter=test:balance,$name")"
 same "a fraction" 0.25 "$(metric "kprofs_program_value counter=test:load,$name")"
+# as OpenMetrics has them, or a scraper refuses the whole text
+same "what is no number" NaN "$(sed -n 's/^kprofs_program_value{counter="test:unknown",.*} //p' "$MNT/views/metrics")"
+same "what is endless" -Inf "$(sed -n 's/^kprofs_program_value{counter="test:endless",.*} //p' "$MNT/views/metrics")"
 echo >&5
 exec 5>&-
 wait_for has_ended "$PROGRAM"

@@ -20,6 +20,10 @@ pid=$!
 KPROF_SOCKET=$WORK/none "$PWD/tests/fs/spanning" 60 &
 wait $pid || fail "spanning"
 wait $!
+# a span without an end, and another program in the thread after it
+"$PWD/tests/fs/spanning" left 60 /usr/bin/env "KPROF_SOCKET=$WORK/none" "$PWD/tests/fs/spanning" 120 &
+left=$!
+wait $left || fail "spanning left"
 put kpctl stop
 
 # samples PATH FUNCTION: those with this function in their stack
@@ -37,7 +41,29 @@ check "a part of it is in the nested one" [ "$nested" -gt 5 -a "$nested" -lt "$(
 same "with a query" "$(samples by/span/test:half within_span)" \
 	"$(samples "by/pid/$pid/by/span/test:half" within_span)"
 same "its processes" "$pid" "$(ls "$MNT/views/by/span/test:half/by/pid")"
+within=$(samples by/span/test:left within_span)
+later=$(samples "by/pid/$left" outside_span)
+check "a span without an end is there" [ "$within" -gt 20 ]
+check "the program after it was sampled" [ "$later" -gt 20 ]
+# the server sees a little later that the first program has ended
+check "but is not in the span" [ "$(samples by/span/test:left outside_span)" -lt $((later / 2)) ]
 fails_with "No data available" cat "$MNT/views/by/span/test:none/flat"
+# the trace of a part: what was written in the span, or by the user
+cat "$MNT/views/by/span/test:nested/trace.json" >"$WORK/part.json" || fail "trace.json of a span"
+same "events of the trace in a span" test:nested "$(python3 -c 'import json, sys
+print(*sorted({e["name"] for e in json.load(open(sys.argv[1]))["traceEvents"] if e.get("cat") == "kptrace"}))' "$WORK/part.json")"
+cat "$MNT/views/by/uid/$(id -u)/trace.json" >"$WORK/part.json" || fail "trace.json of a user"
+check "those of the user's programs" grep -q '"name":"test:half"' "$WORK/part.json"
+if mkdir "$MNT/sessions/loaded" 2>/dev/null; then
+	cat "$MNT/kpdata" >"$WORK/saved" || fail "kpdata"
+	cp "$WORK/saved" "$MNT/sessions/loaded/load" || fail "load"
+	cat "$MNT/sessions/loaded/views/trace.json" >"$WORK/part.json" || fail "trace.json of a loaded capture"
+	check "a loaded capture has samples" grep -q '"sf"' "$WORK/part.json"
+	check "but not this machine's trace" [ "$(grep -c '"cat":"kptrace"' "$WORK/part.json")" = 0 ]
+	fails_with "No data available" cat "$MNT/sessions/loaded/views/by/span/test:half/flat"
+	same "nor its spans" "" "$(ls "$MNT/sessions/loaded/views/by/span")"
+	rmdir "$MNT/sessions/loaded" || fail "rmdir"
+fi
 put kptrace_ctl clear
 fails_with "No data available" cat "$MNT/views/by/span/test:half/flat"
 serve_end
