@@ -104,6 +104,21 @@ void sessions_print_stats(struct sessions *sessions, struct stats *stats)
 }
 
 /* Called with the lock held. */
+/* Ordinary users together leave this part of the sessions for root. */
+#define ROOT_PART 4
+
+static unsigned int count_of_ordinary(const struct sessions *sessions)
+{
+	unsigned int count = 0;
+
+	for (guint i = 0; i < sessions->all->len; i++) {
+		const struct session *session = g_ptr_array_index(sessions->all, i);
+
+		count += session->is_restricted;
+	}
+	return count;
+}
+
 static unsigned int count_of_user(const struct sessions *sessions, uid_t uid)
 {
 	struct dirtab_owner owner;
@@ -132,7 +147,7 @@ static bool is_name(const char *name)
 /* Called with the lock held. */
 static int check_bounds(const struct sessions *sessions, const char *name, uid_t uid, struct err *err)
 {
-	const unsigned int user_max = sessions->options.user_max;
+	const unsigned int max = sessions->options.max, user_max = sessions->options.user_max;
 	bool found;
 
 	find_index(sessions, name, &found);
@@ -140,13 +155,17 @@ static int check_bounds(const struct sessions *sessions, const char *name, uid_t
 		return err_set(err, EEXIST, "there is a session '%s'", name);
 	if (sessions->ending && !strcmp(sessions->ending, name))
 		return err_set(err, EEXIST, "the session '%s' is being removed", name);
-	if (sessions->all->len >= sessions->options.max)
-		return err_set(err, ENOSPC, "the mount allows no more than %u sessions (sessions=)",
-			sessions->options.max);
-	if (!quotas_is_privileged(sessions->options.quotas, uid) &&
-		count_of_user(sessions, uid) >= user_max)
+	if (sessions->all->len >= max)
+		return err_set(err, ENOSPC, "the mount allows no more than %u sessions (sessions=)", max);
+	if (quotas_is_privileged(sessions->options.quotas, uid))
+		return 0;
+	if (count_of_user(sessions, uid) >= user_max)
 		return err_set(err, ENOSPC,
 			"the mount allows no more than %u sessions of this user (user_sessions=)", user_max);
+	if (count_of_ordinary(sessions) >= max - max / ROOT_PART)
+		return err_set(err, ENOSPC,
+			"the mount allows no more than %u sessions of all ordinary users (3/4 of sessions=)",
+			max - max / ROOT_PART);
 	return 0;
 }
 

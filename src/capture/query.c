@@ -135,13 +135,6 @@ static int set_last(struct query *query, const char *value, struct err *err)
 					 "10s, above 0", value);
 }
 
-bool query_is_time(const char *value)
-{
-	if (*value == '@')
-		value++;
-	return *value >= '0' && *value <= '9';
-}
-
 /* A date and time of ISO 8601, as date --iso-8601=ns prints it; local if it names no zone. */
 static int parse_date(const char *text, uint64_t *ns)
 {
@@ -158,6 +151,17 @@ static int parse_date(const char *text, uint64_t *ns)
 		g_date_time_unref(date);
 	g_time_zone_unref(zone);
 	return ret;
+}
+
+bool query_is_time(const char *value)
+{
+	const bool wall = *value == '@';
+	uint64_t ns;
+
+	value += wall;
+	/* also one that is too large: the text of a mark has no number alone */
+	return parse_fraction(value, strlen(value), NSEC_PER_SEC, &ns) != -EINVAL ||
+	       (wall && !parse_date(value, &ns));
 }
 
 static int set_time(const char *value, uint64_t *ns, bool *wall, struct err *err)

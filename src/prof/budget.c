@@ -11,6 +11,7 @@ struct budget {
 	uint64_t taken_kb[BUDGET_KINDS]; /* (lock) */
 	unsigned int offcpu_runs;     /* (lock) */
 	GHashTable *users;	      /* (lock) uid -> struct budget_share, of those that have runs */
+	struct budget_share of_users; /* (lock) their sum */
 };
 
 struct budget *budget_create(uint64_t kb)
@@ -77,17 +78,30 @@ static struct budget_share without(const struct budget_share *sum, const struct 
 		sum->rings_kb - from->rings_kb };
 }
 
+static struct budget_share with(const struct budget_share *sum, const struct budget_share *to)
+{
+	return (struct budget_share){ sum->rate + to->rate, sum->descriptors + to->descriptors,
+		sum->rings_kb + to->rings_kb };
+}
+
 static uint64_t rest_of(uint64_t limit, uint64_t taken)
 {
 	return limit > taken ? limit - taken : 0;
+}
+
+/* Makes what is left no more than this limit leaves. */
+static void bound(struct budget_share *left, const struct budget_share *limit, const struct budget_share *taken)
+{
+	left->rate = MIN(left->rate, rest_of(limit->rate, taken->rate));
+	left->descriptors = MIN(left->descriptors, rest_of(limit->descriptors, taken->descriptors));
+	left->rings_kb = MIN(left->rings_kb, rest_of(limit->rings_kb, taken->rings_kb));
 }
 
 /* Under the lock. */
 static void set_user(struct budget *budget, uid_t uid, const struct budget_share *others,
 	const struct budget_share *to)
 {
-	const struct budget_share sum = { others->rate + to->rate, others->descriptors + to->descriptors,
-		others->rings_kb + to->rings_kb };
+	const struct budget_share sum = with(others, to);
 
 	if (sum.rate || sum.descriptors || sum.rings_kb)
 		g_hash_table_insert(budget->users, GUINT_TO_POINTER(uid), g_memdup2(&sum, sizeof(sum)));
@@ -95,23 +109,26 @@ static void set_user(struct budget *budget, uid_t uid, const struct budget_share
 		g_hash_table_remove(budget->users, GUINT_TO_POINTER(uid));
 }
 
-bool budget_change_user(struct budget *budget, uid_t uid, const struct budget_share *limits,
+bool budget_change_user(struct budget *budget, uid_t uid, const struct budget_limits *limits,
 	const struct budget_share *from, const struct budget_share *to, struct budget_share *left)
 {
 	const struct budget_share *known;
-	struct budget_share others;
+	struct budget_share others, of_users;
 	bool fits;
 
 	pthread_mutex_lock(&budget->lock);
 	known = g_hash_table_lookup(budget->users, GUINT_TO_POINTER(uid));
 	others = known ? without(known, from) : (struct budget_share){ 0 };
-	*left = (struct budget_share){ rest_of(limits->rate, others.rate),
-		rest_of(limits->descriptors, others.descriptors),
-		rest_of(limits->rings_kb, others.rings_kb) };
+	of_users = without(&budget->of_users, from);
+	*left = (struct budget_share){ UINT64_MAX, UINT64_MAX, UINT64_MAX };
+	bound(left, &limits->user, &others);
+	bound(left, &limits->all, &of_users);
 	fits = to->rate <= left->rate && to->descriptors <= left->descriptors &&
 	       to->rings_kb <= left->rings_kb;
-	if (fits)
+	if (fits) {
 		set_user(budget, uid, &others, to);
+		budget->of_users = with(&of_users, to);
+	}
 	pthread_mutex_unlock(&budget->lock);
 	return fits;
 }
@@ -126,6 +143,7 @@ void budget_return_user(struct budget *budget, uid_t uid, const struct budget_sh
 	if (known) {
 		others = without(known, from);
 		set_user(budget, uid, &others, &none);
+		budget->of_users = without(&budget->of_users, from);
 	}
 	pthread_mutex_unlock(&budget->lock);
 }

@@ -46,18 +46,23 @@ bool budget_take(struct budget *budget, enum budget_kind kind, uint64_t kb);
 bool budget_change(struct budget *budget, enum budget_kind kind, uint64_t from_kb, uint64_t to_kb);
 void budget_return(struct budget *budget, enum budget_kind kind, uint64_t kb);
 
-/* What the runs of one user take together. */
+/* What the runs of one user, or of all ordinary users, take together. */
 struct budget_share {
 	uint64_t rate;	      /* samples a second of each CPU */
 	uint64_t descriptors; /* of perf events */
 	uint64_t rings_kb;
 };
 
+struct budget_limits {
+	struct budget_share user; /* for all runs of one user */
+	struct budget_share all;  /* and for those of all ordinary users */
+};
+
 /*
- * Exchanges what one run of a user has taken for something else, within the limits of all runs of that user.
- * Returns false, and changes nothing, if that exceeds one of them. *left: what its other runs leave.
+ * Exchanges what one run of a user has taken for something else, within the limits. Returns false, and changes
+ * nothing, if that exceeds one of them. *left: what the other runs leave.
  */
-bool budget_change_user(struct budget *budget, uid_t uid, const struct budget_share *limits,
+bool budget_change_user(struct budget *budget, uid_t uid, const struct budget_limits *limits,
 	const struct budget_share *from, const struct budget_share *to, struct budget_share *left);
 void budget_return_user(struct budget *budget, uid_t uid, const struct budget_share *from);
 

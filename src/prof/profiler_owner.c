@@ -55,6 +55,8 @@ static bool is_of_task(const struct event *event)
 #define RINGS_PART 2
 /* No session of an ordinary user raises its prof_qlimit so far that less than this part is left. */
 #define OTHERS_PART 4
+/* All ordinary users together leave this part of the descriptors and rings for root's sessions. */
+#define ROOT_PART 4
 
 static uint64_t least_period(const struct event *event)
 {
@@ -118,11 +120,12 @@ static uint64_t count_descriptors(const struct profiler *p, const struct run_sou
 	return (p->resolved.events.count + 1) * cpus * tasks;
 }
 
+/* How many descriptors the server may have. */
 static uint64_t descriptor_limit(void)
 {
 	struct rlimit limit;
 
-	return getrlimit(RLIMIT_NOFILE, &limit) ? UINT64_MAX : (uint64_t)limit.rlim_cur / DESCRIPTORS_PART;
+	return getrlimit(RLIMIT_NOFILE, &limit) ? UINT64_MAX : (uint64_t)limit.rlim_cur;
 }
 
 static int refuse_share(const struct budget_share *wanted, const struct budget_share *left, struct err *err)
@@ -133,16 +136,21 @@ static int refuse_share(const struct budget_share *wanted, const struct budget_s
 			wanted->rate, left->rate, CLOCK_HZ_MAX);
 	if (wanted->descriptors > left->descriptors)
 		return err_set(err, ENOSPC, "its events need %" PRIu64 " descriptors, and other runs of this "
-			"user leave %" PRIu64, wanted->descriptors, left->descriptors);
-	return err_set(err, ENOSPC, "its rings need %" PRIu64 " KB, and other runs of this user leave %"
-		PRIu64 ": lower prof_cpubufsz", wanted->rings_kb, left->rings_kb);
+			"user, or of all ordinary users, leave %" PRIu64, wanted->descriptors,
+			left->descriptors);
+	return err_set(err, ENOSPC, "its rings need %" PRIu64 " KB, and other runs of this user, or of all "
+		"ordinary users, leave %" PRIu64 ": lower prof_cpubufsz", wanted->rings_kb, left->rings_kb);
 }
 
 int profiler_take_share(struct profiler *p, const struct run_sources *sources, struct err *err)
 {
-	const struct budget_share limits = { .rate = p->owner.any_rate ? UINT64_MAX : CLOCK_HZ_MAX,
-		.descriptors = descriptor_limit(), .rings_kb = budget_total_kb(p->budget) / RINGS_PART };
-	struct budget_share wanted = { .rings_kb = MIN(p->rings_kb, limits.rings_kb) }, left;
+	const uint64_t descriptors = descriptor_limit(), rings_kb = budget_total_kb(p->budget);
+	const struct budget_limits limits = {
+		.user = { .rate = p->owner.any_rate ? UINT64_MAX : CLOCK_HZ_MAX,
+			.descriptors = descriptors / DESCRIPTORS_PART, .rings_kb = rings_kb / RINGS_PART },
+		.all = { .rate = UINT64_MAX, .descriptors = descriptors - descriptors / ROOT_PART,
+			.rings_kb = rings_kb - rings_kb / ROOT_PART } };
+	struct budget_share wanted = { .rings_kb = MIN(p->rings_kb, limits.user.rings_kb) }, left;
 
 	if (!p->owner.is_restricted)
 		return 0;

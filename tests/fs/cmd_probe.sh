@@ -31,7 +31,7 @@ if [ -r $events/sched ]; then
 	same "the tracepoints of one system" "$(cd $events/sched && find . -mindepth 1 -type d | sed 's|\./||' | sort)" \
 		"$(sed 's/ .*//; s/^tracepoint:sched://' "$tmp/out" | sort)"
 	probe 0 -l 'tracepoint:sched:sched_switch'
-	grep -q ' char prev_comm, pid_t prev_pid, ' "$tmp/out" || fail "no types of fields: $(cat "$tmp/out")"
+	grep -q ' char prev_comm\[16\], pid_t prev_pid, ' "$tmp/out" || fail "no types of fields: $(cat "$tmp/out")"
 	probe 0 -l 'syscall:getppid:*'
 	same "both sides of a system call" "syscall:getppid:entry syscall:getppid:return long ret" \
 		"$(sort "$tmp/out" | paste -sd ' ')"

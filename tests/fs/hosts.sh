@@ -79,7 +79,7 @@ same "script has one axis" 1.000 "$("$kprof" script -G -F comm,time "$WORK/one" 
 if command -v go >/dev/null; then
 	"$kprof" convert -t pprof -o "$WORK/pb" "$WORK/one" "$WORK/later" || fail "convert -t pprof"
 	same "pprof divides by machine" "alpha 40 beta 50" "$(HOME=$WORK go tool pprof -tags "$WORK/pb" 2>"$WORK/said" |
-		awk '/^ *host:/ { on = 1; next } /^ *[a-z]+:/ { on = 0 } on && NF >= 3 { print $NF, $1 }' | sort | xargs)"
+		awk '/^ *host:/ { on = 1; next } /^ *[a-z]+:/ { on = 0 } on && NF >= 3 { sub("[.].*", "", $1); print $NF, $1 }' | sort | xargs)"
 fi
 
 # as one file, and a part of it

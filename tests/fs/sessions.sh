@@ -183,6 +183,18 @@ fails_with "No space left" mkdir "$SESSIONS/70"
 [[ $(refused) == *"the mount allows no more than 70 sessions (sessions=)"* ]] ||
 	fail "too many sessions: $(refused)"
 rmdir "$SESSIONS"/*
+# ordinary users together leave a quarter of them for root: 70 - 70 / 4
+if [ "$(id -u)" = 0 ]; then
+	for ((i = 0; i < 53; i++)); do
+		setpriv --reuid $((3001 + i / 8)) --regid 60 --clear-groups mkdir "$SESSIONS/of-$i" ||
+			fail "session $i of an ordinary user"
+	done
+	fails_with "No space left" setpriv --reuid 3008 --regid 60 --clear-groups mkdir "$SESSIONS/of-53"
+	[[ $(refused) == *"no more than 53 sessions of all ordinary users (3/4 of sessions=)"* ]] ||
+		fail "too many sessions of ordinary users: $(refused)"
+	mkdir "$SESSIONS/of-root" || fail "a session of root beside those of all others"
+	rmdir "$SESSIONS"/*
+fi
 
 # ---- nothing is left -------------------------------------------------------------------------------
 

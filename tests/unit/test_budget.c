@@ -48,7 +48,9 @@ static void test_refused_change_changes_nothing(void **state)
 
 static void test_runs_of_a_user_are_bounded_together(void **state)
 {
-	static const struct budget_share limits = { .rate = 100, .descriptors = 20, .rings_kb = 1000 };
+	static const struct budget_limits limits = {
+		.user = { .rate = 100, .descriptors = 20, .rings_kb = 1000 },
+		.all = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
 	static const struct budget_share none, one = { 60, 10, 300 }, more = { 40, 10, 700 };
 	static const struct budget_share few = { 10, 1, 1 }, much = { 61, 10, 300 };
 	static const struct { int line; struct budget_share share; } too_much[] = {
@@ -76,7 +78,7 @@ static void test_runs_of_a_user_are_bounded_together(void **state)
 	budget_return_user(budget, 1, &more);
 	budget_return_user(budget, 1, &few);
 	budget_return_user(budget, 1, &none);
-	assert_true(budget_change_user(budget, 1, &limits, &none, &limits, &left));
+	assert_true(budget_change_user(budget, 1, &limits, &none, &limits.user, &left));
 	assert_int_equal(left.descriptors, 20);
 	budget_destroy(budget);
 }
@@ -147,6 +149,39 @@ static void test_held_records_are_counted(void **state)
 	budget_destroy(budget);
 }
 
+static void test_runs_of_all_users_are_bounded_together(void **state)
+{
+	static const struct budget_limits limits = {
+		.user = { .rate = 100, .descriptors = 20, .rings_kb = 500 },
+		.all = { UINT64_MAX, 45, 750 } };
+	static const struct budget_share none, half = { 100, 20, 400 }, rest = { 100, 20, 350 };
+	static const struct budget_share over = { 1, 6, 1 }, many = { 0, 46, 0 };
+	struct budget *budget = budget_create(TOTAL_KB);
+	struct budget_share left;
+
+	(void)state;
+	assert_true(budget_change_user(budget, 1, &limits, &none, &half, &left));
+	assert_false(budget_change_user(budget, 2, &limits, &none, &half, &left));
+	assert_int_equal(left.rings_kb, 350); /* of all; 500 for the user */
+	assert_int_equal(left.descriptors, 20);
+	assert_true(budget_change_user(budget, 2, &limits, &none, &rest, &left));
+	assert_false(budget_change_user(budget, 3, &limits, &none, &over, &left));
+	assert_int_equal(left.rings_kb, 0);
+	assert_int_equal(left.descriptors, 5);
+	/* what a run has itself is not in its way */
+	assert_true(budget_change_user(budget, 1, &limits, &half, &half, &left));
+	assert_int_equal(left.rings_kb, 400);
+	budget_return_user(budget, 2, &rest);
+	assert_true(budget_change_user(budget, 3, &limits, &none, &over, &left));
+	assert_int_equal(left.rings_kb, 350);
+	budget_return_user(budget, 3, &over);
+	budget_return_user(budget, 1, &half);
+	budget_return_user(budget, 1, &none);
+	assert_false(budget_change_user(budget, 4, &limits, &none, &many, &left));
+	assert_int_equal(left.descriptors, 20);
+	budget_destroy(budget);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -155,6 +190,7 @@ int main(void)
 		cmocka_unit_test(test_profilers_share_a_budget),
 		cmocka_unit_test(test_held_records_are_counted),
 		cmocka_unit_test(test_runs_of_a_user_are_bounded_together),
+		cmocka_unit_test(test_runs_of_all_users_are_bounded_together),
 		cmocka_unit_test(test_runs_with_offcpu_are_bounded),
 	};
 
