@@ -245,7 +245,8 @@ static int fill_files(struct session *session, const struct view_format *format,
 	if (files[VIEWPROC_CAPTURE] < 0)
 		return files[VIEWPROC_CAPTURE];
 	if (query_has(query, QUERY_SPAN) && profiler_is_loaded(session->profiler))
-		return err_set(err, ENODATA, "a loaded capture has no spans: they are in the trace of its machine");
+		return err_set(err, ENODATA,
+			"a loaded capture has no spans: they are in the trace of its machine");
 	ret = open_marks(session, format, job, &files[VIEWPROC_MARKS]);
 	if (!ret)
 		ret = open_spans(session, query, job, &files[VIEWPROC_SPANS]);

@@ -90,7 +90,8 @@ static uint64_t rest_of(uint64_t limit, uint64_t taken)
 }
 
 /* Makes what is left no more than this limit leaves. */
-static void bound(struct budget_share *left, const struct budget_share *limit, const struct budget_share *taken)
+static void bound(struct budget_share *left, const struct budget_share *limit,
+	const struct budget_share *taken)
 {
 	left->rate = MIN(left->rate, rest_of(limit->rate, taken->rate));
 	left->descriptors = MIN(left->descriptors, rest_of(limit->descriptors, taken->descriptors));

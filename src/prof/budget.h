@@ -59,8 +59,8 @@ struct budget_limits {
 };
 
 /*
- * Exchanges what one run of a user has taken for something else, within the limits. Returns false, and changes
- * nothing, if that exceeds one of them. *left: what the other runs leave.
+ * Exchanges what one run of a user has taken for something else, within the limits. Returns false, and
+ * changes nothing, if that exceeds one of them. *left: what the other runs leave.
  */
 bool budget_change_user(struct budget *budget, uid_t uid, const struct budget_limits *limits,
 	const struct budget_share *from, const struct budget_share *to, struct budget_share *left);

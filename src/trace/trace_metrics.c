@@ -84,8 +84,8 @@ struct end {
 };
 
 /*
- * A value as OpenMetrics takes it, NULL if the text is no number: printf's "-nan", "inf" and "0x10" would make
- * a scraper refuse all. To be freed.
+ * A value as OpenMetrics takes it, NULL if the text is no number: with printf's "-nan", "inf" or "0x10" a
+ * scraper would refuse all. To be freed.
  */
 static char *format_value(const char *text)
 {
