@@ -40,9 +40,27 @@ struct nodes {
 	unsigned int made;	   /* (lock) folders whose rows were made for a lookup */
 	bool called;		   /* (lock) `many` was, and nodes_each_made() was not */
 	GQueue all;		   /* (lock) of struct node, without the root; directories first */
+	GHashTable *directories;   /* (lock) the set of these, by what find_directory() looks for */
 	GHashTable *writes;	   /* (lock) inode number -> time of the last write, of DIRTAB_CONTROL */
 	GHashTable *sizes;	   /* (lock) inode number -> bytes of the newest text, of DIRTAB_COSTLY */
 };
+
+static guint hash_directory(gconstpointer key)
+{
+	const struct node *node = key;
+
+	return g_str_hash(node->row->name) ^ g_direct_hash(node->dir) ^
+	       g_direct_hash(node->row->session) << 1;
+}
+
+/* A row that was made for one lookup is known by its name, and by its session. */
+static gboolean equal_directory(gconstpointer a, gconstpointer b)
+{
+	const struct node *x = a, *y = b;
+
+	return x->dir == y->dir && x->row->session == y->row->session &&
+		strcmp(x->row->name, y->row->name) == 0;
+}
 
 struct nodes *nodes_create(struct session *session, const struct dirtab_row *root,
 	const struct dirtab_owner *owner)
@@ -56,6 +74,7 @@ struct nodes *nodes_create(struct session *session, const struct dirtab_row *roo
 	clock_gettime(CLOCK_REALTIME, &nodes->born);
 	pthread_mutex_init(&nodes->lock, NULL);
 	g_queue_init(&nodes->all);
+	nodes->directories = g_hash_table_new(hash_directory, equal_directory);
 	nodes->writes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 	nodes->sizes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 	return nodes;
@@ -76,6 +95,7 @@ void nodes_destroy(struct nodes *nodes)
 
 	if (!nodes)
 		return;
+	g_hash_table_unref(nodes->directories);
 	while ((link = g_queue_pop_head_link(&nodes->all)))
 		free_node(link->data);
 	g_hash_table_unref(nodes->writes);
@@ -99,23 +119,15 @@ struct session *node_session(const struct node *node)
 	return node->session;
 }
 
-/* Returns the existing node of a directory. Called with the lock held. */
-static struct node *find_directory(
-	struct nodes *nodes, const struct node *dir, const struct dirtab_row *row)
+/*
+ * Returns the existing node of a directory. Called with the lock held, for each lookup of any user: a process
+ * may hold thousands of folders of views/.
+ */
+static struct node *find_directory(struct nodes *nodes, struct node *dir, const struct dirtab_row *row)
 {
-	GList *link;
+	const struct node wanted = { .dir = dir, .row = row };
 
-	for (link = nodes->all.head; link; link = link->next) {
-		struct node *node = link->data;
-
-		if (node->row->type != DIRTAB_DIR)
-			break;
-		/* a row that was made for one lookup is known by its name, and by its session */
-		if (node->dir == dir && node->row->session == row->session &&
-			!strcmp(node->row->name, row->name))
-			return node;
-	}
-	return NULL;
+	return g_hash_table_lookup(nodes->directories, &wanted);
 }
 
 /* Those of sessions are few, and some process may work in one. */
@@ -144,10 +156,12 @@ static struct node *add_node(struct nodes *nodes, struct node *dir, const struct
 		node->ino = ino;
 		clock_gettime(CLOCK_REALTIME, &node->born);
 		node->link.data = node;
-		if (row->type == DIRTAB_DIR)
+		if (row->type == DIRTAB_DIR) {
 			g_queue_push_head_link(&nodes->all, &node->link);
-		else
+			g_hash_table_add(nodes->directories, node);
+		} else {
 			g_queue_push_tail_link(&nodes->all, &node->link);
+		}
 		nodes->made += is_made_folder(node);
 		many = nodes->made > NODES_MADE_MAX && !nodes->called && nodes->many;
 		nodes->called |= many;
@@ -189,6 +203,8 @@ static bool unlink_unused(struct nodes *nodes, struct node *node)
 	if (node == &nodes->root || node->lookups || node->children)
 		return false;
 	g_queue_unlink(&nodes->all, &node->link);
+	if (node->row->type == DIRTAB_DIR)
+		g_hash_table_remove(nodes->directories, node);
 	nodes->made -= is_made_folder(node);
 	node->dir->children--;
 	return true;
