@@ -419,11 +419,35 @@ void nodes_set_removed(struct nodes *nodes, bool (*is_removed)(struct session *s
 	nodes->is_removed = is_removed;
 }
 
-/* Whether it is the folder of a session that was removed; the kernel may still remember its name. */
-static bool is_removed_session(const struct nodes *nodes, const struct node *node)
+static bool is_of_removed(const struct nodes *nodes, const struct node *node)
 {
-	return node->row->type == DIRTAB_DIR && node->row->session && nodes->is_removed &&
-		nodes->is_removed(node->row->session);
+	return nodes->is_removed && node->session != nodes->root.session && nodes->is_removed(node->session);
+}
+
+/* Whether another session has the name of this folder, which is that of a removed one. */
+static bool is_name_of_another(const struct nodes *nodes, const struct node *folder)
+{
+	for (GList *link = nodes->all.head; link; link = link->next) {
+		const struct node *node = link->data;
+
+		if (node->row->type != DIRTAB_DIR)
+			break;
+		if (node->dir == folder->dir && node->row->session && !is_of_removed(nodes, node) &&
+			strcmp(node->row->name, folder->row->name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether the kernel is to forget a name. Of a removed session it still remembers those that were in use
+ * then, also when they are closed, and each of them keeps the session.
+ */
+static bool is_to_drop(const struct nodes *nodes, const struct node *node)
+{
+	if (is_of_removed(nodes, node))
+		return !node->row->session || !is_name_of_another(nodes, node);
+	return is_made_folder(node) && !is_made_folder(node->dir);
 }
 
 void nodes_each_made(struct nodes *nodes,
@@ -439,9 +463,7 @@ void nodes_each_made(struct nodes *nodes,
 	for (link = nodes->all.head; link; link = link->next) {
 		struct node *node = link->data;
 
-		if (node->row->type != DIRTAB_DIR)
-			break;
-		if ((is_made_folder(node) && !is_made_folder(node->dir)) || is_removed_session(nodes, node)) {
+		if (is_to_drop(nodes, node)) {
 			g_ptr_array_add(dirs, node->dir);
 			g_ptr_array_add(names, g_strdup(node->row->name));
 		}

@@ -380,8 +380,6 @@ static int end(struct sessions *sessions, const struct job *job, struct err *err
 	sessions->ending = NULL;
 	pthread_mutex_unlock(&sessions->lock);
 	session_put(session);
-	if (!job->parked.req && sessions->options.removed)
-		sessions->options.removed(sessions->options.arg);
 	return 0;
 }
 
@@ -436,6 +434,9 @@ static void carry_out(struct sessions *sessions, struct job *job)
 	parked_end(&job->parked);
 	pthread_mutex_unlock(&sessions->lock);
 	finish(job, ret, &err);
+	/* behind the answer, with which the kernel forgets all that no process uses */
+	if (!ret && job->kind != JOB_MAKE && sessions->options.removed)
+		sessions->options.removed(sessions->options.arg);
 	free_job(job);
 	pthread_mutex_lock(&sessions->lock);
 }

@@ -228,6 +228,14 @@ for ((i = 0; i < 100; i++)); do
 done
 wait "$a" "$b"
 wait_for has_no_more "${before[@]}" || fail "it has $(has), and had ${before[*]}"
+# with files that are open at the rmdir, and closed after it
+for ((i = 0; i < 10; i++)); do
+	mkdir "$SESSIONS/open" && echo start >"$SESSIONS/open/kpctl" || fail "session $i with open files"
+	exec {a}<"$SESSIONS/open/kpstat" {b}<"$SESSIONS/open/views/metrics" {folder}<"$SESSIONS/open/views"
+	rmdir "$SESSIONS/open" || fail "rmdir $i with open files"
+	exec {a}<&- {b}<&- {folder}<&-
+done
+wait_for has_no_more "${before[@]}" || fail "after open files it has $(has), and had ${before[*]}"
 if grep -q libasan "/proc/$SERVER/maps"; then
 	echo "not tried: memory, under a sanitizer, which keeps what was freed"
 else
