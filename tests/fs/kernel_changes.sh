@@ -36,44 +36,34 @@ start() {
 	done
 }
 
-# record SWITCHES... -- [FILE]: each round has the programs make their events until there were enough changes
+# record SWITCH [FILE]: rounds of the programs until there were enough changes
 record() {
-	local switches=() changes=0 recorded missed recorded2 overwritten missed2 torn expected=0 switch
-	while [ "$1" != -- ]; do
-		switches+=("events/kernel/$1")
-		shift
-	done
+	local switch=events/kernel/$1 changes=0 expected=0 recorded missed recorded2 overwritten missed2 torn caller
 	shift
 	read -r recorded _ missed _ <<<"$(counts)"
 	while [ "$changes" -lt "$CHANGES" ]; do
-		CALLERS=()
 		start "$@"
-		for switch in "${switches[@]}"; do
-			put "$switch" "${settings[changes % ${#settings[@]}]}" || fail "$(tail -n 1 "$MNT/kperr")"
-		done
+		put "$switch" "${settings[0]}" || fail "$(tail -n 1 "$MNT/kperr")"
 		echo >&5
 		echo >&7
 		until has_ended "${CALLERS[0]}" && has_ended "${CALLERS[1]}"; do
 			changes=$((changes + 1))
-			for switch in "${switches[@]}"; do
-				put "$switch" "${settings[changes % ${#settings[@]}]}" || fail "$(tail -n 1 "$MNT/kperr")"
-			done
+			put "$switch" "${settings[changes % ${#settings[@]}]}" || fail "$(tail -n 1 "$MNT/kperr")"
 		done
 		for caller in "${CALLERS[@]}"; do
 			wait "$caller" || fail "the program failed with $?"
 		done
 		exec 5>&- 7>&-
-		expected=$((expected + 2 * COUNT * ${#switches[@]}))
+		expected=$((expected + 2 * COUNT))
 	done
 	read -r recorded2 overwritten missed2 torn <<<"$(counts)"
-	echo "${switches[*]}: $changes changes, $((missed2 - missed)) missed"
-	same "recorded and missed events of ${switches[*]} in $changes changes" "$expected" \
+	echo "$switch: $changes changes, $expected events, $((missed2 - missed)) missed"
+	same "recorded and missed events of $switch in $changes changes" "$expected" \
 		$((recorded2 - recorded + missed2 - missed))
+	# the frames of stacks are lines too, which are indented
 	same "what is shown, overwritten and torn is all that was recorded" "$recorded2" \
-		$((overwritten + torn + $(grep -cE "$NAME\[[0-9]+\] " "$MNT/kptrace")))
-	for switch in "${switches[@]}"; do
-		put "$switch" 0
-	done
+		$((overwritten + torn + $(grep -cE "$NAME\[[0-9]+\] [a-z0-9_]+:[a-z0-9_]+: [^ ]" "$MNT/kptrace")))
+	put "$switch" 0
 }
 
 CALL=$(sed -n 's/.* [tT] \(__[a-z0-9]*_sys_getppid\)$/\1/p' /proc/kallsyms | head -n 1)
@@ -90,7 +80,7 @@ COUNT=500000
 for switch in syscalls:sys_enter_getppid "function:$CALL"; do
 	if put "events/kernel/$switch" "${settings[0]}" 2>/dev/null; then
 		put "events/kernel/$switch" 0
-		record "$switch" --
+		record "$switch"
 		tried=$((tried + 1))
 	else
 		echo "not tried: $(tail -n 1 "$MNT/kperr")"
@@ -100,7 +90,7 @@ done
 if put events/kernel/function:seq_printf "${settings[0]}" 2>/dev/null; then
 	put events/kernel/function:seq_printf 0
 	COUNT=100000
-	record function:seq_printf -- /proc/loadavg
+	record function:seq_printf /proc/loadavg
 	tried=$((tried + 1))
 else
 	echo "not tried: $(tail -n 1 "$MNT/kperr")"
