@@ -21,13 +21,14 @@ counts() {
 			n["trace.kernel.torn"] }' "$MNT/kpstat"
 }
 
-# start [FILE]: a program on each of two CPUs, which make COUNT events when a line lets them
+# start [FILE]: a program on each of two CPUs, which make COUNT events when a line lets them; others go first, so that
+# the setting changes often meanwhile
 start() {
 	local i cpus=("$ONE" "${OTHER:-$ONE}")
 	rm -f "$WORK"/in? "$WORK"/out?
 	for i in 0 1; do
 		mkfifo "$WORK/in$i"
-		"$WORK/$NAME" "${cpus[i]}" "$COUNT" "$@" <"$WORK/in$i" >"$WORK/out$i" &
+		nice -n 19 "$WORK/$NAME" "${cpus[i]}" "$COUNT" "$@" <"$WORK/in$i" >"$WORK/out$i" &
 		CALLERS[i]=$!
 	done
 	exec 5>"$WORK/in0" 7>"$WORK/in1"

@@ -162,6 +162,43 @@ same "a switch that is off stays so" "0 0" \
 	"$(cat "$MNT/events/kernel/sched:sched_process_exit") $(execs "$GONE")"
 same "the other one goes on" 5 "$(shown "$GONE")"
 
+# the next server takes over what is attached to tracepoints; where the files of a stub are not its own or not there,
+# it attaches its own
+links() {
+	awk '$1 == "link_type:" { perf = $2 ~ /^perf/ } $1 == "link_id:" && perf { print $2 }' \
+		/proc/"$SERVER"/fdinfo/* 2>/dev/null | sort
+}
+taken_over() {
+	caller 30
+	go
+	same "after $1" "30 1" "$(grep -c "$NAME\[$CALLER\] syscalls:sys_enter_getppid: " "$MNT/kptrace") $(execs "$CALLER")"
+}
+if ((points)); then
+	put "$POINT" "${filters[0]}"
+	put events/kernel/sched:sched_process_exit "1 /comm == \"$NAME\"/"
+	before=$(links)
+	same "two are attached" 2 "$(wc -l <<<"$before")"
+	die
+	serve -o "keep=$KEEP"
+	same "the same are" "$before" "$(links)"
+	taken_over "a takeover"
+	die
+	arrays=("$KEEP"/c*)
+	same "arrays" 2 "${#arrays[@]}"
+	mv "${arrays[0]}" "$KEEP/x"
+	mv "${arrays[1]}" "${arrays[0]}"
+	mv "$KEEP/x" "${arrays[1]}"
+	serve -o "keep=$KEEP"
+	same "others are" "" "$(comm -12 <(echo "$before") <(links))"
+	taken_over "a takeover of exchanged arrays"
+	die
+	rm "$KEEP"/c*
+	serve -o "keep=$KEEP"
+	taken_over "a takeover without arrays"
+	put "$POINT" 0
+	put events/kernel/sched:sched_process_exit 0
+fi
+
 # processes that were chosen
 caller 7
 put events/kernel/pids "$CALLER"
