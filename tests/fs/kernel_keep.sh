@@ -183,7 +183,7 @@ if ((points)); then
 	same "the same are" "$before" "$(links)"
 	taken_over "a takeover"
 	die
-	arrays=("$KEEP"/c*)
+	arrays=("$KEEP"/c[0-9]*)
 	same "arrays" 2 "${#arrays[@]}"
 	mv "${arrays[0]}" "$KEEP/x"
 	mv "${arrays[1]}" "${arrays[0]}"
@@ -192,7 +192,7 @@ if ((points)); then
 	same "others are" "" "$(comm -12 <(echo "$before") <(links))"
 	taken_over "a takeover of exchanged arrays"
 	die
-	rm "$KEEP"/c*
+	rm "$KEEP"/c[0-9]*
 	serve -o "keep=$KEEP"
 	taken_over "a takeover without arrays"
 	put "$POINT" 0
