@@ -29,6 +29,8 @@ libkpbpf_a_SOURCES = \
 	%D%/rings.h \
 	%D%/samples.c \
 	%D%/samples.h \
+	%D%/stub.c \
+	%D%/stub.h \
 	%D%/types.c \
 	%D%/types.h
 libkpbpf_a_CPPFLAGS = $(AM_CPPFLAGS) $(BPF_CFLAGS)

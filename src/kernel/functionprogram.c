@@ -16,6 +16,7 @@
 
 #include "bpf/map.h"
 #include "bpf/program.h"
+#include "bpf/stub.h"
 
 /*
  * Calls that are under way at a time, of all functions: with more, those that have waited longest lose their
@@ -34,8 +35,9 @@ struct begun {
 
 struct functionprogram {
 	enum function_way way;
-	int programs[2]; /* at the entry and at the return */
+	int programs[2]; /* what is attached at the entry and at the return: the stubs, if there are arrays */
 	int links[2];
+	int arrays[2]; /* stub.h; or both are -1 */
 };
 
 /* What the program at the return has on its stack, as offsets from R10. */
@@ -332,24 +334,20 @@ static void make_return(struct making *making)
 
 /* ---- loading ----------------------------------------------------------------------------------- */
 
-int functionprogram_create_map(int *map, struct err *err)
-{
-	const struct map_spec spec = { .type = BPF_MAP_TYPE_LRU_HASH, .name = "kp_functions", .key_bytes = 8,
-		.value_bytes = sizeof(struct begun), .entries = CALLS_MAX };
+const struct map_spec functionprogram_map = { .type = BPF_MAP_TYPE_LRU_HASH, .name = "kp_functions",
+	.key_bytes = 8, .value_bytes = sizeof(struct begun), .entries = CALLS_MAX };
 
-	return map_create(&spec, map, err);
-}
-
+/* The one at the entry or (i = 1) at the return. `loaded` is what it was loaded as. */
 static int load_one(const struct emit_machine *machine, const struct functionprogram_spec *spec, int i,
-	struct functionprogram *made, struct err *err)
+	enum function_way way, int *program, struct program_spec *loaded, struct err *err)
 {
-	const bool typed = made->way == FUNCTION_FENTRY;
-	const struct program_spec program = function_way_spec(made->way, i,
-		i ? "kp_func_exit" : "kp_func_entry", spec->function->type, spec->btf_fd);
+	const bool typed = way == FUNCTION_FENTRY;
 	struct emit emit;
 	struct making making = { spec, &emit, typed, spec->function->slots };
 	int ret;
 
+	*loaded = function_way_spec(way, i, i ? "kp_func_exit" : "kp_func_entry", spec->function->type,
+		spec->btf_fd);
 	emit_init(&emit, machine);
 	if (i)
 		make_return(&making);
@@ -357,15 +355,42 @@ static int load_one(const struct emit_machine *machine, const struct functionpro
 		make_entry(&making);
 	ret = emit_finish(&emit, err);
 	if (!ret)
-		ret = program_load(&program, &emit.code, &made->programs[i], err);
+		ret = program_load(loaded, &emit.code, program, err);
 	emit_fini(&emit);
 	return ret;
+}
+
+static void close_both(int fds[2])
+{
+	for (int i = 0; i < 2; i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+		fds[i] = -1;
+	}
+}
+
+/* Puts stubs in the place of both programs, or leaves both. */
+static void load_stubs(struct functionprogram *program, const struct program_spec loaded[2])
+{
+	int stubs[2] = { -1, -1 }, ret = 0;
+
+	for (int i = 0; i < 2 && !ret; i++)
+		ret = stub_load(&loaded[i], program->programs[i], &stubs[i], &program->arrays[i], NULL);
+	if (ret) {
+		close_both(program->arrays);
+		close_both(stubs);
+		return;
+	}
+	close_both(program->programs);
+	for (int i = 0; i < 2; i++)
+		program->programs[i] = stubs[i];
 }
 
 int functionprogram_load(const struct emit_machine *machine, const struct functionprogram_spec *spec,
 	enum function_way way, struct functionprogram **program, struct err *err)
 {
 	struct functionprogram *made;
+	struct program_spec loaded[2];
 	int ret = 0;
 
 	if (way == FUNCTION_FENTRY && !spec->function->type)
@@ -373,11 +398,52 @@ int functionprogram_load(const struct emit_machine *machine, const struct functi
 	made = malloc(sizeof(*made));
 	if (!made)
 		return err_set(err, ENOMEM, "there is no memory for the programs");
-	*made = (struct functionprogram){ way, { -1, -1 }, { -1, -1 } };
+	*made = (struct functionprogram){ way, { -1, -1 }, { -1, -1 }, { -1, -1 } };
 	for (int i = 0; i < 2 && !ret; i++)
-		ret = load_one(machine, spec, i, made, err);
+		ret = load_one(machine, spec, i, way, &made->programs[i], &loaded[i], err);
 	if (ret) {
 		functionprogram_destroy(made);
+		return ret;
+	}
+	load_stubs(made, loaded);
+	*program = made;
+	return 0;
+}
+
+int functionprogram_replace(const struct emit_machine *machine, const struct functionprogram_spec *spec,
+	const struct functionprogram *program, struct err *err)
+{
+	struct program_spec loaded;
+	int made[2] = { -1, -1 }, ret = 0;
+
+	if (program->arrays[0] < 0)
+		return err_set(err, EOPNOTSUPP, "the kernel has no stub for the programs");
+	for (int i = 0; i < 2 && !ret; i++)
+		ret = load_one(machine, spec, i, program->way, &made[i], &loaded, err);
+	/* what one of them keeps the other one finds, whether they are the former or the new ones */
+	for (int i = 0; i < 2 && !ret; i++) {
+		ret = stub_replace(program->arrays[i], made[i]);
+		if (ret)
+			err_set(err, -ret, "the kernel does not replace the program: %s", strerror(-ret));
+	}
+	close_both(made);
+	return ret;
+}
+
+int functionprogram_adopt(enum function_way way, const int links[2], const int arrays[2],
+	struct functionprogram **program)
+{
+	struct functionprogram *made = malloc(sizeof(*made));
+	int ret = made ? 0 : -ENOMEM;
+
+	if (ret)
+		return ret;
+	*made = (struct functionprogram){ way, { -1, -1 }, { links[0], links[1] }, { arrays[0], arrays[1] } };
+	for (int i = 0; i < 2 && !ret; i++)
+		ret = stub_find(links[i], arrays[i], &made->programs[i]);
+	if (ret) {
+		close_both(made->programs);
+		free(made);
 		return ret;
 	}
 	*program = made;
@@ -395,32 +461,26 @@ int functionprogram_attach(struct functionprogram *program, const char *function
 	return ret;
 }
 
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 enum function_way functionprogram_way(const struct functionprogram *program)
 {
 	return program->way;
 }
 
-void functionprogram_links(const struct functionprogram *program, int links[2])
+void functionprogram_links(const struct functionprogram *program, int links[2], int arrays[2])
 {
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		links[i] = program->links[i];
+		arrays[i] = program->arrays[i];
+	}
 }
 
 void functionprogram_destroy(struct functionprogram *program)
 {
 	if (!program)
 		return;
-	for (int i = 0; i < 2; i++)
-		close_fd(&program->links[i]);
-	for (int i = 0; i < 2; i++)
-		close_fd(&program->programs[i]);
+	close_both(program->links);
+	close_both(program->arrays); /* after the links: stub.h */
+	close_both(program->programs);
 	free(program);
 }
 

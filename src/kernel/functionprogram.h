@@ -11,13 +11,14 @@
 #include "base/err.h"
 #include "bpf/emit.h"
 #include "bpf/function_way.h"
+#include "bpf/map.h"
 #include "kernel/filter.h"
 #include "kernel/function.h"
 
 struct functionprogram;
 
-/* The map of calls that are under way, which all these programs share. -ENOMEM, -EPERM */
-int functionprogram_create_map(int *map, struct err *err);
+/* The map of calls that are under way, which all these programs share. */
+extern const struct map_spec functionprogram_map;
 
 struct functionprogram_spec {
 	int calls; /* the map */
@@ -37,6 +38,14 @@ struct functionprogram_spec {
 /* Loads both for one way, which attaches nothing: some ms. What refuses it is said without its name. */
 int functionprogram_load(const struct emit_machine *machine, const struct functionprogram_spec *spec,
 	enum function_way way, struct functionprogram **program, struct err *err);
+/*
+ * Replaces what attached programs record: others, with the spec's filter and stacks, take their places, so
+ * that each call is recorded by one of them. Of a call that is under way the former one has kept the begin:
+ * so the map, the id and the generation are those of the former ones. If it can't, those go on.
+ * -EOPNOTSUPP: they have no stubs.
+ */
+int functionprogram_replace(const struct emit_machine *machine, const struct functionprogram_spec *spec,
+	const struct functionprogram *program, struct err *err);
 /* Attaches them: some 10 to 100 ms. `function` is its name. They record when their generation is chosen. */
 int functionprogram_attach(struct functionprogram *program, const char *function, struct err *err);
 /* Detaches them: up to 200 ms. NULL is allowed. */
@@ -54,7 +63,13 @@ void functionprogram_forget(int calls, uint32_t id);
  */
 uint64_t functionprogram_missed(const struct functionprogram *program);
 enum function_way functionprogram_way(const struct functionprogram *program);
-/* What attaches them, for pinning. */
-void functionprogram_links(const struct functionprogram *program, int links[2]);
+/* For pinning: what attaches them, and the arrays of their stubs, -1 if there are none. */
+void functionprogram_links(const struct functionprogram *program, int links[2], int arrays[2]);
+/*
+ * From what another process has pinned, to be replaced: takes the descriptors, unless it fails. -EINVAL:
+ * they do not belong together.
+ */
+int functionprogram_adopt(enum function_way way, const int links[2], const int arrays[2],
+	struct functionprogram **program);
 
 #endif

@@ -8,7 +8,7 @@
 #include "kernel/kernel_state.h"
 
 /* To be raised whenever records, rings, the control map or the rows change. */
-#define KEEP_VERSION 3
+#define KEEP_VERSION 4
 
 #define KEEP_NAME_BYTES 256
 #define KEEP_TEXT_BYTES 1200
@@ -25,7 +25,7 @@ enum keep_kind { KEEP_HEADER = 1, KEEP_MEANING, KEEP_PIDS, KEEP_SETTING };
 struct keep_row {
 	uint32_t kind;
 	uint32_t reserved;
-	uint64_t number; /* of the header the time of the last clear; of a meaning what it was made of */
+	uint64_t number; /* header: the last clear; meaning: a fingerprint; setting of a function: its way */
 	char name[KEEP_NAME_BYTES];
 	char text[KEEP_TEXT_BYTES]; /* of the header the layout; of a setting what is written to the switch */
 };
@@ -47,6 +47,11 @@ struct kernel_keep {
 extern const struct map_spec kernel_keep_meta;
 /* What the header says of the sizes of all that is pinned. */
 void kernel_keep_layout(char text[KEEP_TEXT_BYTES]);
+/* The files of a switch: two links, then the arrays of their stubs. A tracepoint has the first of each. */
+#define KEEP_FILES 4
+#define KEEP_ARRAYS 2
+void kernel_keep_file(int i, uint32_t key, char name[PINS_NAME_MAX]);
+
 /* What a meaning was made of, so that it is known to be the same. */
 uint64_t kernel_keep_fingerprint(const struct kernel_meaning *meaning);
 

@@ -76,10 +76,7 @@ void kernel_forget_settings(struct kernel *kernel)
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
 		struct kernel_setting *setting = value;
 
-		if (setting->link >= 0)
-			close(setting->link);
-		if (setting->program >= 0)
-			close(setting->program);
+		kernel_close_point(setting);
 		functionprogram_destroy(setting->function);
 	}
 	callprogram_detach(kernel->program);
@@ -154,7 +151,7 @@ struct kernel_setting *kernel_make_setting(const struct kernel_choice *choice)
 
 	setting->text = g_strdup(choice->filter);
 	setting->stacks = choice->stacks;
-	setting->link = setting->program = -1;
+	setting->link = setting->program = setting->array = -1;
 	return setting;
 }
 

@@ -150,20 +150,32 @@ struct change {
 	bool stacks;
 };
 
+/* The id and the filter, which is to be freed, also if it fails. */
+static int choose(struct kernel *kernel, const struct change *change, struct functionprogram_spec *spec,
+	struct filter **filter, struct err *err)
+{
+	int ret = find_id(kernel, change->name, function_copy(spec->function), &spec->id, err);
+
+	*filter = NULL;
+	if (!ret && change->text)
+		ret = function_filter(spec->function, change->text, filter, err);
+	spec->filter = *filter;
+	spec->stacks = change->stacks;
+	return ret;
+}
+
 /* One way. `why` is what the kernel says against it, for which another one may be tried; `err` is final. */
 static int try_way(struct kernel *kernel, const struct change *change, struct functionprogram_spec *spec,
 	enum function_way way, struct functionprogram **program, struct err *why, struct err *err)
 {
 	struct functionprogram *made = NULL;
-	struct filter *filter = NULL;
-	int ret = find_id(kernel, change->name, function_copy(spec->function), &spec->id, err);
+	struct filter *filter;
+	int ret = choose(kernel, change, spec, &filter, err);
 
-	if (!ret && change->text)
-		ret = function_filter(spec->function, change->text, &filter, err);
-	if (ret)
+	if (ret) {
+		filter_destroy(filter);
 		return ret;
-	spec->filter = filter;
-	spec->stacks = change->stacks;
+	}
 	spec->generation = kernel_choose_generation(kernel, spec->id);
 	ret = functionprogram_load(&kernel->machine.emit, spec, way, &made, why);
 	filter_destroy(filter);
@@ -195,6 +207,13 @@ static uint64_t find_return_hook(struct kernel *kernel)
 	return kernel->return_hook;
 }
 
+/* For kprobes and ftrace: what they do not have. */
+static void limit(struct kernel *kernel, struct functionprogram_spec *spec, struct function *function)
+{
+	function_limit(function);
+	spec->return_hook = find_return_hook(kernel);
+}
+
 /* Tries the ways in turn. The function may be left with fewer arguments. */
 static int attach(struct kernel *kernel, const struct change *change, struct functionprogram_spec *spec,
 	struct function *function, struct functionprogram **program, struct err *err)
@@ -205,10 +224,8 @@ static int attach(struct kernel *kernel, const struct change *change, struct fun
 	for (int way = 0; way < FUNCTION_WAYS; way++) {
 		struct err why = { "" }, final = { "" };
 
-		if (way != FUNCTION_FENTRY) {
-			function_limit(function);
-			spec->return_hook = find_return_hook(kernel);
-		}
+		if (way != FUNCTION_FENTRY)
+			limit(kernel, spec, function);
 		ret = try_way(kernel, change, spec, (enum function_way)way, program, &why, &final);
 		if (!ret)
 			return 0;
@@ -223,7 +240,8 @@ static int attach(struct kernel *kernel, const struct change *change, struct fun
 
 static int create_map(struct kernel *kernel, struct err *err)
 {
-	return kernel->functions >= 0 ? 0 : functionprogram_create_map(&kernel->functions, err);
+	return kernel->functions >= 0 ? 0 :
+		kernel_keep_late_map(kernel, "functions", &functionprogram_map, &kernel->functions, err);
 }
 
 static void detach(struct kernel *kernel, struct kernel_setting *setting)
@@ -235,6 +253,42 @@ static void detach(struct kernel *kernel, struct kernel_setting *setting)
 	setting->function = NULL;
 }
 
+/* Kprobes do not attach again to a module that is loaded again, so a switch has to. */
+static bool stays_attached(const struct functionprogram *program, const struct function *function)
+{
+	char module[KALLSYMS_MODULE_MAX];
+
+	return functionprogram_way(program) == FUNCTION_FENTRY ||
+		(!kallsyms_find(NULL, function->name, module) && !module[0]);
+}
+
+/* The new programs take the places of the former ones. Not if the function has another description now. */
+static int exchange(struct kernel *kernel, const struct change *change,
+	const struct functionprogram_spec *spec, const struct kernel_setting *former)
+{
+	struct functionprogram_spec own = *spec;
+	struct function *function;
+	struct filter *filter;
+	int ret;
+
+	if (!former || !stays_attached(former->function, spec->function))
+		return -EOPNOTSUPP;
+	function = function_copy(spec->function);
+	own.function = function;
+	if (functionprogram_way(former->function) != FUNCTION_FENTRY)
+		limit(kernel, &own, function);
+	ret = choose(kernel, change, &own, &filter, NULL);
+	if (!ret && own.id != former->id)
+		ret = -EOPNOTSUPP;
+	if (!ret) {
+		own.generation = kernel_find_generation(kernel, own.id);
+		ret = functionprogram_replace(&kernel->machine.emit, &own, former->function, NULL);
+	}
+	filter_destroy(filter);
+	function_destroy(function);
+	return ret;
+}
+
 /* The new programs take over from the former ones. If they can't, those go on. */
 static int replace(struct kernel *kernel, const struct change *change, const struct kernel_choice *choice,
 	struct function *function, int btf_fd, struct err *err)
@@ -243,8 +297,17 @@ static int replace(struct kernel *kernel, const struct change *change, const str
 		.btf_fd = btf_fd };
 	struct kernel_setting *setting, *former = kernel_find(kernel, change->name);
 	struct functionprogram *program = NULL;
-	int ret = attach(kernel, change, &spec, function, &program, err);
+	int ret;
 
+	if (!exchange(kernel, change, &spec, former)) {
+		setting = kernel_make_setting(choice);
+		setting->function = former->function;
+		setting->id = former->id;
+		setting->uncounted = former->uncounted;
+		kernel_store(kernel, change->name, setting);
+		return 0;
+	}
+	ret = attach(kernel, change, &spec, function, &program, err);
 	if (ret)
 		return ret;
 	setting = kernel_make_setting(choice);

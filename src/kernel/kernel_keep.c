@@ -5,8 +5,8 @@
  * kernel*.c; all under `changing`.
  *
  * In the folder: "rings", "control" and "chosen", maps of their names; "meta", the table of events
- * (kernel_keep.c); "a" and "b" with a number, the links of a switch; "call" and "pids", the links of
- * those programs.
+ * (kernel_keep.c); "a" and "b" with a number, the links of a switch, "c" and "d" the arrays of their stubs;
+ * "functions", a map of its name, if there was one; "call" and "pids", the links of those programs.
  *
  * The table of events is a map of struct keep_row. What another process has pinned is checked as data
  * of others are: one row, map or name that is not as it must be, and all that is pinned is removed.
@@ -168,6 +168,25 @@ static int pin(struct kernel_keep *keep, const char *name, int fd, struct err *e
 		   : 0;
 }
 
+int kernel_keep_late_map(struct kernel *kernel, const char *name, const struct map_spec *spec, int *fd,
+	struct err *err)
+{
+	struct kernel_keep *keep = kernel->keep;
+	int ret;
+
+	if (kernel_keep_is_restoring(kernel) && !kernel_keep_map(kernel, name, spec, fd, NULL))
+		return 0;
+	ret = map_create(spec, fd, err);
+	if (ret || !keep || keep->meta < 0)
+		return ret;
+	ret = pin(keep, name, *fd, err);
+	if (ret) {
+		close(*fd);
+		*fd = -1;
+	}
+	return ret;
+}
+
 int kernel_keep_begin(struct kernel *kernel, struct err *err)
 {
 	struct kernel_keep *keep = kernel->keep;
@@ -212,12 +231,18 @@ void kernel_keep_end(struct kernel *kernel)
 
 /* ---- switches ---------------------------------------------------------------------------------- */
 
+void kernel_keep_file(int i, uint32_t key, char name[PINS_NAME_MAX])
+{
+	snprintf(name, PINS_NAME_MAX, "%c%" PRIu32, 'a' + i, key);
+}
+
 static void remove_links(struct kernel_keep *keep, uint32_t key)
 {
 	char name[PINS_NAME_MAX];
 
-	for (char letter = 'a'; letter <= 'b'; letter++) {
-		snprintf(name, sizeof(name), "%c%" PRIu32, letter, key);
+	/* the arrays are the last ones: stub.h */
+	for (int i = 0; i < KEEP_FILES; i++) {
+		kernel_keep_file(i, key, name);
 		pins_remove(keep->pins, name);
 	}
 }
@@ -225,15 +250,16 @@ static void remove_links(struct kernel_keep *keep, uint32_t key)
 static int pin_setting(struct kernel_keep *keep, const struct kernel_setting *setting, uint32_t key,
 	struct err *err)
 {
-	int links[2] = { setting->link, -1 }, ret = 0;
+	int files[KEEP_FILES] = { setting->link, -1, setting->array, -1 }, ret = 0;
 	char name[PINS_NAME_MAX];
 
 	if (setting->function)
-		functionprogram_links(setting->function, links);
-	for (int i = 0; i < 2 && !ret; i++) {
-		snprintf(name, sizeof(name), "%c%" PRIu32, 'a' + i, key);
-		if (links[i] >= 0)
-			ret = pin(keep, name, links[i], err);
+		functionprogram_links(setting->function, files, files + KEEP_ARRAYS);
+	/* the arrays first */
+	for (int i = KEEP_FILES - 1; i >= 0 && !ret; i--) {
+		kernel_keep_file(i, key, name);
+		if (files[i] >= 0)
+			ret = pin(keep, name, files[i], err);
 	}
 	return ret;
 }
@@ -262,6 +288,7 @@ int kernel_keep_setting(struct kernel *kernel, const char *name, struct err *err
 		g_strlcpy(row->text, text->str, KEEP_TEXT_BYTES) >= KEEP_TEXT_BYTES)
 		return err_set(err, ENAMETOOLONG, "the name or filter is too long to be kept");
 	row->kind = KEEP_SETTING;
+	row->number = setting->function ? functionprogram_way(setting->function) : 0;
 	key = keep->next++;
 	ret = write_meanings(kernel, err);
 	if (!ret)

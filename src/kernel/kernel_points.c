@@ -9,6 +9,7 @@
 
 #include "base/atomic.h"
 #include "bpf/program.h"
+#include "bpf/stub.h"
 #include "bpf/types.h"
 #include "kernel/describe.h"
 #include "sys/tracefs.h"
@@ -132,11 +133,16 @@ static uint8_t *generation_of(struct kernel *kernel, uint32_t id)
 	return &kernel->control->points[id - KERNEL_ID_TRACEPOINTS];
 }
 
+uint8_t kernel_find_generation(struct kernel *kernel, uint32_t id)
+{
+	return atomic_plain_read_acquire(generation_of(kernel, id));
+}
+
 uint8_t kernel_choose_generation(struct kernel *kernel, uint32_t id)
 {
 	do
 		kernel->point_generation = (uint8_t)(kernel->point_generation % UINT8_MAX + 1);
-	while (kernel->point_generation == atomic_plain_read_acquire(generation_of(kernel, id)));
+	while (kernel->point_generation == kernel_find_generation(kernel, id));
 	return kernel->point_generation;
 }
 
@@ -151,6 +157,20 @@ void kernel_switch_point(struct kernel *kernel, const struct kernel_setting *for
 
 /* ---- attaching ---------------------------------------------------------------------------------- */
 
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void kernel_close_point(struct kernel_setting *setting)
+{
+	close_fd(&setting->link);
+	close_fd(&setting->array); /* after the link: stub.h */
+	close_fd(&setting->program);
+}
+
 /* The former program, which records no more. */
 static void detach(struct kernel *kernel, const char *name, struct kernel_setting *setting)
 {
@@ -158,17 +178,14 @@ static void detach(struct kernel *kernel, const char *name, struct kernel_settin
 		return;
 	if (kernel->instance)
 		kernel_untrace_point(kernel, name);
-	if (setting->link >= 0)
-		close(setting->link);
-	if (setting->program >= 0) {
-		kernel_count_missed(kernel, pointprogram_missed(setting->program));
-		close(setting->program);
-	}
-	setting->link = setting->program = -1;
+	close_fd(&setting->link);
+	kernel_count_missed(kernel, pointprogram_missed(setting->program));
+	kernel_close_point(setting);
 }
 
 /* The program that makes the record itself, where the kernel has what it needs; *program is -1 if not. */
-static void load_raw(struct kernel *kernel, const char *name, struct pointprogram_spec *spec, int *program)
+static void load_raw(struct kernel *kernel, const char *name, struct pointprogram_spec *spec, int *program,
+	struct program_spec *loaded)
 {
 	struct rawpoint raw;
 	struct types *types;
@@ -178,26 +195,36 @@ static void load_raw(struct kernel *kernel, const char *name, struct pointprogra
 		return;
 	if (!rawpoint_find(name, spec->point, types, &raw)) {
 		spec->raw = &raw;
-		if (pointprogram_load(&kernel->machine.emit, spec, program, NULL))
+		if (pointprogram_load(&kernel->machine.emit, spec, program, loaded, NULL))
 			*program = -1;
 		spec->raw = NULL;
 	}
 	types_close(types);
 }
 
-/* Loads the program of a setting and attaches it; it does not record yet. */
+static int load(struct kernel *kernel, const char *name, struct pointprogram_spec *spec, int *program,
+	struct program_spec *loaded, struct err *err)
+{
+	load_raw(kernel, name, spec, program, loaded);
+	return *program >= 0 ? 0 : pointprogram_load(&kernel->machine.emit, spec, program, loaded, err);
+}
+
+/* Loads the program of a setting and attaches its stub, or itself; it does not record yet. */
 static int attach(struct kernel *kernel, const char *name, struct pointprogram_spec *spec,
 	struct kernel_setting *setting, struct err *err)
 {
+	struct program_spec loaded;
 	unsigned int tries = 0;
-	int ret;
+	int program, ret = load(kernel, name, spec, &program, &loaded, err);
 
-	load_raw(kernel, name, spec, &setting->program);
-	if (setting->program >= 0)
-		return program_attach_tracing(setting->program, &setting->link, err);
-	ret = pointprogram_load(&kernel->machine.emit, spec, &setting->program, err);
 	if (ret)
 		return ret;
+	if (stub_load(&loaded, program, &setting->program, &setting->array, NULL))
+		setting->program = program;
+	else
+		close(program);
+	if (loaded.type == BPF_PROG_TYPE_TRACING)
+		return program_attach_tracing(setting->program, &setting->link, err);
 	setting->uncounted = !kernel->machine.emit.links_tell;
 	do
 		ret = program_attach_tracepoint(setting->program, spec->point->event, &setting->link, err);
@@ -213,26 +240,56 @@ static bool has_texts(const struct point *point)
 	return false;
 }
 
+/*
+ * The new program takes the place of the former one in the array of its stub, which goes over to the new
+ * setting. Not if the kernel has other fields or another place for the tracepoint now, or if the programs are
+ * of different types: of switches and wakeups of tasks with and without stacks.
+ */
+static int exchange(struct kernel *kernel, const char *name, struct pointprogram_spec *spec,
+	struct kernel_setting *former, struct kernel_setting *setting)
+{
+	struct program_spec loaded;
+	int program, ret;
+
+	if (!former || former->array < 0 || former->id != spec->id)
+		return -EOPNOTSUPP;
+	spec->generation = kernel_find_generation(kernel, spec->id);
+	ret = load(kernel, name, spec, &program, &loaded, NULL);
+	if (ret)
+		return ret;
+	ret = stub_replace(former->array, program);
+	close(program);
+	if (ret)
+		return ret;
+	setting->program = former->program;
+	setting->link = former->link;
+	setting->array = former->array;
+	setting->uncounted = former->uncounted;
+	return 0; /* the former setting is freed with its descriptors open */
+}
+
 /* The new program takes over from the former one. If it can't, that goes on. */
 static int replace(struct kernel *kernel, const char *name, const struct kernel_choice *choice,
 	const struct filter *filter, uint32_t id, struct err *err)
 {
 	struct kernel_setting *setting = kernel_make_setting(choice), *former = kernel_find(kernel, name);
 	struct pointprogram_spec spec = { .point = kernel_point_meaning(kernel, id)->point, .id = id,
-		.generation = kernel_choose_generation(kernel, id), .filter = filter,
-		.stacks = choice->stacks };
-	int ret;
+		.filter = filter, .stacks = choice->stacks };
+	int ret = 0;
 
 	setting->id = id;
 	setting->without_texts = kernel->machine.emit.memory_refused && has_texts(spec.point);
-	ret = attach(kernel, name, &spec, setting, err);
-	if (ret) {
-		detach(kernel, name, setting);
-		kernel_free_setting(setting);
-		return ret;
+	if (exchange(kernel, name, &spec, former, setting)) {
+		spec.generation = kernel_choose_generation(kernel, id);
+		ret = attach(kernel, name, &spec, setting, err);
+		if (ret) {
+			detach(kernel, name, setting);
+			kernel_free_setting(setting);
+			return ret;
+		}
+		kernel_switch_point(kernel, former, id, spec.generation);
+		detach(kernel, name, former);
 	}
-	kernel_switch_point(kernel, former, id, spec.generation);
-	detach(kernel, name, former);
 	kernel_store(kernel, name, setting);
 	return 0;
 }

@@ -49,14 +49,16 @@ static int keep(struct kernel *kernel, const char *name, struct err *err)
 
 int kernel_restore(struct kernel *kernel, const char *name, const char *text, struct err *err)
 {
+	const struct kernel_choice off = { false };
 	struct kernel_choice choice;
 	int ret = kernel_parse_choice(text, false, &choice, err);
 
-	if (ret)
-		return ret;
-	ret = set(kernel, name, &choice, err);
+	if (!ret)
+		ret = set(kernel, name, &choice, err);
 	if (!ret)
 		ret = kernel_keep_setting(kernel, name, err);
+	if (ret)
+		set(kernel, name, &off, NULL); /* also what was adopted */
 	g_free(choice.filter);
 	return ret;
 }

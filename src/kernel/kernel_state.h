@@ -28,12 +28,16 @@ struct kernel_setting {
 	char *text;    /* the filter, NULL if there is none */
 	struct filter *filter; /* the same; of tracepoints NULL: their program has it */
 	bool stacks;
-	int program, link;     /* of a tracepoint, else -1 */
+	int program, link;     /* of a tracepoint, else -1: what is attached */
+	int array;	       /* of a tracepoint whose attached program is a stub, else -1 (stub.h) */
 	uint32_t id;	       /* of the records of a tracepoint or function; 0: of no program */
 	struct functionprogram *function; /* of a function, else NULL */
 	bool uncounted; /* the kernel does not count all events that it leaves out */
 	bool without_texts; /* those of its records can't be read */
 };
+
+/* Detaches the program of a tracepoint. */
+void kernel_close_point(struct kernel_setting *setting);
 
 /* What is written to a switch. */
 struct kernel_choice {
@@ -105,8 +109,12 @@ int kernel_read_point(const char *name, struct point **point, struct err *err);
  * program records once kernel_switch_point() names it, and the one before it then does so no more. Both run
  * one after the other for each event: only the event that a CPU is at in this moment may be recorded by
  * both or by none, one for each CPU and change. `id` 0 records nothing from then on.
+ *
+ * So a change of a setting does not use them where it can: the next program has the generation of the former
+ * one and takes its place in the array of their stub (stub.h), which is exact.
  */
 uint8_t kernel_choose_generation(struct kernel *kernel, uint32_t id);
+uint8_t kernel_find_generation(struct kernel *kernel, uint32_t id);
 void kernel_switch_point(struct kernel *kernel, const struct kernel_setting *former, uint32_t id,
 	uint8_t generation);
 
@@ -182,6 +190,9 @@ struct kernel_meaning *kernel_describe_function(const char *name, bool limited);
 
 /* A map of this description: that which is pinned if what is pinned is being taken over, else a new one. */
 int kernel_keep_map(struct kernel *kernel, const char *name, const struct map_spec *spec, int *fd,
+	struct err *err);
+/* One that is made after kernel_keep_begin(): it is pinned. */
+int kernel_keep_late_map(struct kernel *kernel, const char *name, const struct map_spec *spec, int *fd,
 	struct err *err);
 /* The same for the maps of system calls, after callprogram_create_maps(). */
 int kernel_keep_call_maps(struct kernel *kernel, struct err *err);

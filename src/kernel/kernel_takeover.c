@@ -10,6 +10,8 @@
 
 #include "base/atomic.h"
 #include "bpf/pins.h"
+#include "bpf/stub.h"
+#include "kernel/functionprogram.h"
 
 /* A row whose texts end. -EINVAL, -ENOENT */
 static int read_row(struct kernel_keep *keep, uint32_t key, enum keep_kind kind, struct keep_row *row)
@@ -80,22 +82,87 @@ static void drop_former(struct kernel *kernel, const char *name)
 	pins_remove(kernel->keep->pins, name);
 }
 
+/* The id of a name whose records are recorded; 0 if there is none. */
+static uint32_t find_recorded(struct kernel *kernel, const char *name)
+{
+	for (uint32_t i = 0; i < kernel->keep->meanings; i++) {
+		const uint32_t id = KERNEL_ID_TRACEPOINTS + i;
+		const struct kernel_meaning *meaning = kernel_point_meaning(kernel, id);
+
+		if (meaning && strcmp(meaning->label, name) == 0 && kernel_find_generation(kernel, id))
+			return id;
+	}
+	return 0;
+}
+
+/* What the files have, as a setting. */
+static int make_former(
+	const struct keep_row *row, const int files[KEEP_FILES], struct kernel_setting *setting)
+{
+	const int *arrays = files + KEEP_ARRAYS;
+
+	if (kernel_is_function(row->name))
+		return row->number >= FUNCTION_WAYS ? -EINVAL :
+			functionprogram_adopt((enum function_way)row->number, files, arrays,
+				&setting->function);
+	if (files[1] >= 0 || arrays[1] >= 0 || stub_find(files[0], arrays[0], &setting->program))
+		return -EINVAL;
+	setting->link = files[0];
+	setting->array = arrays[0];
+	return 0;
+}
+
+/*
+ * The programs that are attached, as the former setting of a switch: those of this server take their places.
+ * False if they have no stubs or something of them is missing; then they are detached later.
+ */
+static bool adopt(struct kernel *kernel, const struct keep_row *row, uint32_t key)
+{
+	const struct kernel_choice choice = { .on = true };
+	struct kernel_setting *setting = kernel_make_setting(&choice);
+	int files[KEEP_FILES];
+	char name[PINS_NAME_MAX];
+
+	for (int i = 0; i < KEEP_FILES; i++) {
+		kernel_keep_file(i, key, name);
+		if (pins_get(kernel->keep->pins, name, &files[i]))
+			files[i] = -1;
+	}
+	setting->id = find_recorded(kernel, row->name);
+	if (!setting->id || make_former(row, files, setting)) {
+		for (int i = 0; i < KEEP_FILES; i++)
+			if (files[i] >= 0)
+				close(files[i]);
+		kernel_free_setting(setting);
+		return false;
+	}
+	setting->uncounted = !kernel->machine.emit.links_tell &&
+		!(setting->function && functionprogram_way(setting->function) == FUNCTION_FENTRY);
+	kernel_store(kernel, row->name, setting);
+	return true;
+}
+
 /* A switch anew; an event that is not there any more is left out. */
 static int restore_setting(struct kernel *kernel, uint32_t key, struct err *err)
 {
 	struct kernel_keep *keep = kernel->keep;
 	g_autofree struct keep_row *row = g_new0(struct keep_row, 1);
 	char file[PINS_NAME_MAX];
+	bool is_adopted;
 
 	if (read_row(keep, key, KEEP_SETTING, row))
 		return err_set(err, EINVAL, "the table of switches is damaged");
+	is_adopted = adopt(kernel, row, key);
 	if (kernel_restore(kernel, row->name, row->text, err))
 		atomic_add_relaxed(&keep->refused, 1);
 	/* the former programs record until the new ones take over */
-	snprintf(file, sizeof(file), "b%" PRIu32, key);
-	drop_former(kernel, file);
-	file[0] = 'a';
-	drop_former(kernel, file);
+	for (int i = 0; i < KEEP_FILES; i++) {
+		kernel_keep_file(i, key, file);
+		if (is_adopted || i >= KEEP_ARRAYS)
+			pins_remove(keep->pins, file); /* the setting knows what they have missed */
+		else
+			drop_former(kernel, file);
+	}
 	map_delete(keep->meta, &key);
 	return 0;
 }

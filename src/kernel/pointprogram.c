@@ -5,7 +5,6 @@
 #include <glib.h>
 #include <string.h>
 
-#include "bpf/program.h"
 #include "probes/targets.h"
 
 /* What the program has on its stack, as offsets from R10. */
@@ -159,22 +158,22 @@ static void make_program(const struct pointprogram_spec *spec, struct emit *emit
 }
 
 int pointprogram_load(const struct emit_machine *machine, const struct pointprogram_spec *spec, int *program,
-	struct err *err)
+	struct program_spec *loaded, struct err *err)
 {
-	struct program_spec loaded = { .name = "kp_point", .type = BPF_PROG_TYPE_TRACEPOINT };
 	struct emit emit;
 	int ret;
 
+	*loaded = (struct program_spec){ .name = "kp_point", .type = BPF_PROG_TYPE_TRACEPOINT };
 	if (spec->raw) {
-		loaded.type = BPF_PROG_TYPE_TRACING;
-		loaded.attach = BPF_TRACE_RAW_TP;
-		loaded.attach_type_id = spec->raw->attach_type_id;
+		loaded->type = BPF_PROG_TYPE_TRACING;
+		loaded->attach = BPF_TRACE_RAW_TP;
+		loaded->attach_type_id = spec->raw->attach_type_id;
 	}
 	emit_init(&emit, machine);
 	make_program(spec, &emit);
 	ret = emit_finish(&emit, err);
 	if (!ret)
-		ret = program_load(&loaded, &emit.code, program, err);
+		ret = program_load(loaded, &emit.code, program, err);
 	emit_fini(&emit);
 	return ret;
 }

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "bpf/emit.h"
+#include "bpf/program.h"
 #include "kernel/filter.h"
 #include "kernel/point.h"
 #include "kernel/rawpoint.h"
@@ -23,12 +24,12 @@ struct pointprogram_spec {
 
 /*
  * Loads the program. It is attached to the tracepoint, or with `raw` as one of tracing. The caller closes the
- * descriptor.
+ * descriptor. `loaded` is what it was loaded as.
  */
 int pointprogram_load(const struct emit_machine *machine, const struct pointprogram_spec *spec, int *program,
-	struct err *err);
+	struct program_spec *loaded, struct err *err);
 
-/* Times that the kernel did not run the program, since another one was running; 0 for -1. */
+/* Times that the kernel did not run the program or its stub, since another one was running; 0 for -1. */
 uint64_t pointprogram_missed(int program);
 
 #endif

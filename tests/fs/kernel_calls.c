@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_calls CPU COUNT: calls getppid(2) COUNT times on a CPU, for kernel_events.sh. It waits for a line
- * on its input first, and writes its process number before.
+ * kernel_calls CPU COUNT [FILE]: calls getppid(2) COUNT times on a CPU, or reads FILE so many times from its
+ * begin, for kernel_events.sh and others. It waits for a line on its input first, and writes its process
+ * number before.
  */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 
@@ -11,15 +13,21 @@
 int main(int argc, char **argv)
 {
 	long i, count;
-	int status;
+	char text[256];
+	int status, fd = -1;
 
-	if (argc != 3)
+	if (argc != 3 && argc != 4)
 		return 2;
+	if (argc == 4 && (fd = open(argv[3], O_RDONLY | O_CLOEXEC)) < 0)
+		return 5;
 	status = wait_on_cpu(atoi(argv[1]));
 	if (status)
 		return status;
 	count = atol(argv[2]);
 	for (i = 0; i < count; i++)
-		syscall(SYS_getppid);
+		if (fd < 0)
+			syscall(SYS_getppid);
+		else if (pread(fd, text, sizeof(text), 0) <= 0)
+			return 6;
 	return 0;
 }

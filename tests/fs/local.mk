@@ -173,8 +173,8 @@ EXTRA_DIST += %D%/call_names.sh %D%/call_names.py
 check_PROGRAMS += tests/fs/kernel_slots tests/fs/waiting
 tests_fs_waiting_SOURCES = %D%/waiting.c
 tests_fs_kernel_slots_SOURCES = %D%/kernel_slots.c
-TESTS += %D%/kernel_slots.sh %D%/kernel_flood.sh %D%/kernel_memory.sh
-EXTRA_DIST += %D%/kernel_slots.sh %D%/kernel_flood.sh %D%/kernel_memory.sh
+TESTS += %D%/kernel_slots.sh %D%/kernel_flood.sh %D%/kernel_memory.sh %D%/kernel_changes.sh
+EXTRA_DIST += %D%/kernel_slots.sh %D%/kernel_flood.sh %D%/kernel_memory.sh %D%/kernel_changes.sh
 
 # events of the kernel: kernel_calls makes a known number of system calls
 check_PROGRAMS += tests/fs/kernel_calls

@@ -27,6 +27,7 @@
 #include "bpf/machine.h"
 #include "bpf/map.h"
 #include "bpf/program.h"
+#include "bpf/stub.h"
 #include "bpf/types.h"
 
 #define CALLS 1000
@@ -215,6 +216,55 @@ static void test_a_raw_tracepoint_counts_exactly(void **state)
 	check_counting(BPF_PROG_TYPE_RAW_TRACEPOINT);
 }
 
+/* A program that returns a number. */
+static int load_number(const struct program_spec *spec, int number)
+{
+	struct err err = { "" };
+	struct code code;
+	int fd;
+
+	code_init(&code);
+	code_return(&code, number);
+	assert_int_equal(code_finish(&code, &err), 0);
+	assert_int_equal(program_load(spec, &code, &fd, &err), 0);
+	code_fini(&code);
+	return fd;
+}
+
+static void assert_result(int program, uint32_t expected)
+{
+	const uint64_t args[1] = { 0 };
+	uint32_t result;
+
+	assert_int_equal(program_run(program, args, 1, &result), 0);
+	assert_int_equal(result, expected);
+}
+
+/* It has the result of the program that was put last, and of none whose type is another one. */
+static void test_a_stub_calls_the_newest_program(void **state)
+{
+	const struct program_spec spec = { .name = "kp_test", .type = BPF_PROG_TYPE_RAW_TRACEPOINT };
+	const struct program_spec other = { .name = "kp_test", .type = BPF_PROG_TYPE_TRACEPOINT };
+	struct err err = { "" };
+	int program = load_number(&spec, 41), stub, array;
+
+	(void)state;
+	assert_int_equal(stub_load(&spec, program, &stub, &array, &err), 0);
+	close(program);
+	assert_result(stub, 41);
+	program = load_number(&spec, 42);
+	assert_int_equal(stub_replace(array, program), 0);
+	close(program);
+	assert_result(stub, 42);
+	program = load_number(&other, 43);
+	assert_int_equal(stub_replace(array, program), -EINVAL);
+	assert_int_equal(stub_load(&spec, program, &stub, &array, &err), -EINVAL);
+	close(program);
+	assert_result(stub, 42);
+	close(array);
+	close(stub);
+}
+
 /* A read of a register that was never set: the last line that the verifier writes about it. */
 static void test_refused_programs_say_why(void **state)
 {
@@ -365,6 +415,7 @@ int main(void)
 		cmocka_unit_test(test_enums_have_names),
 		cmocka_unit_test(test_a_tracepoint_counts_exactly),
 		cmocka_unit_test(test_a_raw_tracepoint_counts_exactly),
+		cmocka_unit_test(test_a_stub_calls_the_newest_program),
 		cmocka_unit_test(test_refused_programs_say_why),
 		cmocka_unit_test(test_missing_rights_are_named),
 		cmocka_unit_test(test_keys_are_walked),

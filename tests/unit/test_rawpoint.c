@@ -164,6 +164,7 @@ static void attach(const char *name, const struct filter *filter, struct both *b
 	struct err err = { "" };
 	struct rawpoint raw;
 	struct pointprogram_spec spec = { .filter = filter };
+	struct program_spec loaded;
 
 	if (kernel_read_point(name, &both->point, &err))
 		fail_msg("%s", err.text);
@@ -175,12 +176,12 @@ static void attach(const char *name, const struct filter *filter, struct both *b
 	spec.point = both->point;
 	spec.raw = &raw;
 	spec.id = ID_RAW;
-	if (pointprogram_load(machine, &spec, &both->programs[0], &err) ||
+	if (pointprogram_load(machine, &spec, &both->programs[0], &loaded, &err) ||
 		program_attach_tracing(both->programs[0], &both->links[0], &err))
 		fail_msg("%s", err.text);
 	spec.raw = NULL;
 	spec.id = ID_COPIED;
-	if (pointprogram_load(machine, &spec, &both->programs[1], &err) ||
+	if (pointprogram_load(machine, &spec, &both->programs[1], &loaded, &err) ||
 		program_attach_tracepoint(both->programs[1], both->point->event, &both->links[1], &err))
 		fail_msg("%s", err.text);
 }
