@@ -73,7 +73,7 @@ TSAN_UNIT_TESTS = $(addprefix tests/unit/test_,acceptor attach_function breakdow
 	listener listener_bad_input listener_limits listener_marks measure mpstat mpstat_cpus perfdata \
 	perfdata_file pipes pprof probes_gen proc producers profiler profiler_commands profiler_life ring session \
 	snapshot stackmap trace trace_annotations tree tui_rows unwinding userwatch viewmodel)
-TSAN_TESTS = $(TSAN_UNIT_TESTS) $(filter-out %.sh,$(filter tests/race/%,$(TESTS))) tests/fuzz/fuzz_attach
+TSAN_TESTS = $(TSAN_UNIT_TESTS) $(filter-out %.sh,$(filter tests/race/%,$(TESTS)))
 
 # Only these tests are built, and what they run. What they repeat at random has no threads.
 check-tsan:
