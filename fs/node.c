@@ -441,13 +441,14 @@ static bool is_name_of_another(const struct nodes *nodes, const struct node *fol
 
 /*
  * Whether the kernel is to forget a name. Of a removed session it still remembers those that were in use
- * then, also when they are closed, and each of them keeps the session.
+ * then, also when they are closed, and each of them keeps the session. Made folders, in which a process may
+ * work, only if there are many.
  */
 static bool is_to_drop(const struct nodes *nodes, const struct node *node)
 {
 	if (is_of_removed(nodes, node))
 		return !node->row->session || !is_name_of_another(nodes, node);
-	return is_made_folder(node) && !is_made_folder(node->dir);
+	return nodes->called && is_made_folder(node) && !is_made_folder(node->dir);
 }
 
 void nodes_each_made(struct nodes *nodes,
@@ -459,7 +460,6 @@ void nodes_each_made(struct nodes *nodes,
 	guint i;
 
 	pthread_mutex_lock(&nodes->lock);
-	nodes->called = false;
 	for (link = nodes->all.head; link; link = link->next) {
 		struct node *node = link->data;
 
@@ -468,6 +468,7 @@ void nodes_each_made(struct nodes *nodes,
 			g_ptr_array_add(names, g_strdup(node->row->name));
 		}
 	}
+	nodes->called = false;
 	pthread_mutex_unlock(&nodes->lock);
 	for (i = 0; i < dirs->len; i++)
 		each(arg, g_ptr_array_index(dirs, i), g_ptr_array_index(names, i));

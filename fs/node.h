@@ -107,8 +107,9 @@ void node_close_text(struct nodes *nodes, struct node *node);
 #define NODES_MADE_MAX 512 /* more than any program has in use; some 1.7 KiB each */
 void nodes_watch(struct nodes *nodes, void (*many)(void *arg), void *arg);
 /*
- * Calls `each` for those of them that are in a folder of a table, without a lock: all others are below them.
- * Also for all of removed sessions. dir may only be compared: it may be gone.
+ * If `many` was called, calls `each` for those of them that are in a folder of a table: all others are below
+ * them. In any case for all names of removed sessions. Without a lock; dir may only be compared: it may be
+ * gone.
  */
 void nodes_each_made(struct nodes *nodes,
 	void (*each)(void *arg, const struct node *dir, const char *name), void *arg);

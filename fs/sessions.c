@@ -103,10 +103,10 @@ void sessions_print_stats(struct sessions *sessions, struct stats *stats)
 	pthread_mutex_unlock(&sessions->lock);
 }
 
-/* Called with the lock held. */
 /* Ordinary users together leave this part of the sessions for root. */
 #define ROOT_PART 4
 
+/* Called with the lock held, as the next one. */
 static unsigned int count_of_ordinary(const struct sessions *sessions)
 {
 	unsigned int count = 0;

@@ -161,7 +161,7 @@ int kernel_prepare_stacks(struct kernel *kernel, struct err *err)
 	return *map >= 0 ? 0 : emit_stack_create_map((uint32_t)map_possible_cpus(), map, err);
 }
 
-static void close_fd(int *fd)
+void kernel_close_fd(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
@@ -202,13 +202,13 @@ void kernel_give_back(struct kernel *kernel)
 	rings_destroy(rings);
 	if (control)
 		munmap(control, sizeof(*control));
-	close_fd(&kernel->machine.control);
-	close_fd(&kernel->begun_link);
-	close_fd(&kernel->machine.slots);
-	close_fd(&kernel->machine.others);
-	close_fd(&kernel->machine.texts);
-	close_fd(&kernel->machine.execs);
-	close_fd(&kernel->machine.emit.chosen);
-	close_fd(&kernel->machine.emit.stacks);
-	close_fd(&kernel->functions);
+	kernel_close_fd(&kernel->machine.control);
+	kernel_close_fd(&kernel->begun_link);
+	kernel_close_fd(&kernel->machine.slots);
+	kernel_close_fd(&kernel->machine.others);
+	kernel_close_fd(&kernel->machine.texts);
+	kernel_close_fd(&kernel->machine.execs);
+	kernel_close_fd(&kernel->machine.emit.chosen);
+	kernel_close_fd(&kernel->machine.emit.stacks);
+	kernel_close_fd(&kernel->functions);
 }

@@ -157,18 +157,11 @@ void kernel_switch_point(struct kernel *kernel, const struct kernel_setting *for
 
 /* ---- attaching ---------------------------------------------------------------------------------- */
 
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 void kernel_close_point(struct kernel_setting *setting)
 {
-	close_fd(&setting->link);
-	close_fd(&setting->array); /* after the link: stub.h */
-	close_fd(&setting->program);
+	kernel_close_fd(&setting->link);
+	kernel_close_fd(&setting->array); /* after the link: stub.h */
+	kernel_close_fd(&setting->program);
 }
 
 /* The former program, which records no more. */
@@ -178,7 +171,7 @@ static void detach(struct kernel *kernel, const char *name, struct kernel_settin
 		return;
 	if (kernel->instance)
 		kernel_untrace_point(kernel, name);
-	close_fd(&setting->link);
+	kernel_close_fd(&setting->link);
 	kernel_count_missed(kernel, pointprogram_missed(setting->program));
 	kernel_close_point(setting);
 }

@@ -166,6 +166,8 @@ bool kernel_prints_addresses(const struct kernel_meaning *meaning, const struct 
 int kernel_prepare(struct kernel *kernel, struct err *err);
 int kernel_prepare_stacks(struct kernel *kernel, struct err *err);
 void kernel_give_back(struct kernel *kernel);
+/* Of a descriptor that may be -1, which it is afterwards. */
+void kernel_close_fd(int *fd);
 
 /* kernel.c: with `changing` held */
 bool kernel_is_call(const struct kernel *kernel, const char *name);
