@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send_events SOCKET PROCESSES: each of the processes attaches and then defines events without end, in
- * packets of the largest size; a process that is detached attaches again. Prints "sending" when all have
- * attached, and lives until its standard input ends.
+ * send_events SOCKET PROCESSES: each of the processes attaches and, when all have attached, defines events
+ * without end, in packets of the largest size; a process that is detached attaches again. Prints "sending"
+ * when all have attached, and lives until its standard input ends.
  */
 #include <stdbool.h>
 #include <signal.h>
@@ -42,13 +42,20 @@ static size_t make_packet(char *packet, uint32_t *id)
 	return at;
 }
 
-static void attack(const char *path, int started)
+/*
+ * After its first attach it writes a byte to attached[], and waits until go[] is closed. The server delays a
+ * user whose programs have used up their CPU time: if some sent definitions earlier, others would take a
+ * minute to attach.
+ */
+static void attack(const char *path, const int attached[2], const int go[2])
 {
 	static char packet[KPROF_PACKET_MAX];
 	struct kprof_packet_hello hello = attack_hello(65536);
 	struct fixture f;
-	bool said = false;
+	bool waited = false;
+	char c;
 
+	close(go[1]);
 	fixture_open(&f, 65536, KPROF_MODE_OVERWRITE);
 	for (;;) {
 		uint32_t id = KPROF_ID_FIRST;
@@ -56,8 +63,11 @@ static void attack(const char *path, int started)
 
 		if (fd < 0 || attack_send(fd, &hello, sizeof(hello), f.fd))
 			usleep(100000); /* without a server there is nothing to be attacked but the CPU */
-		if (!said && write(started, "", 1) == 1)
-			said = true;
+		if (!waited) {
+			waited = true;
+			if (write(attached[1], "", 1) != 1 || read(go[0], &c, 1))
+				_exit(1);
+		}
 		while (!attack_send(fd, packet, make_packet(packet, &id), -1))
 			;
 		close(fd);
@@ -66,20 +76,21 @@ static void attack(const char *path, int started)
 
 int main(int argc, char **argv)
 {
-	int count = argc > 2 ? atoi(argv[2]) : 0, started[2];
+	int count = argc > 2 ? atoi(argv[2]) : 0, attached[2], go[2];
 	char c;
 
-	if (count < 1 || pipe(started)) {
+	if (count < 1 || pipe(attached) || pipe(go)) {
 		fprintf(stderr, "usage: send_events SOCKET PROCESSES\n");
 		return 2;
 	}
 	setpgid(0, 0);
 	for (int i = 0; i < count; i++)
 		if (fork() == 0)
-			attack(argv[1], started[1]);
+			attack(argv[1], attached, go);
 	for (int i = 0; i < count; i++)
-		if (read(started[0], &c, 1) != 1)
+		if (read(attached[0], &c, 1) != 1)
 			return 1;
+	close(go[1]);
 	puts("sending");
 	fflush(stdout);
 	while (read(STDIN_FILENO, &c, 1) > 0)
