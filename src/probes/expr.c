@@ -87,7 +87,22 @@ static int check_name(struct expr_checking *checking, struct ast_expr *node)
 		node->text);
 }
 
-static int check_operands(struct expr_checking *checking, const struct ast_expr *node)
+/* What has no result for any value of the left side, as far as the right side is written as a number. */
+static int check_result(const struct expr_checking *checking, const struct ast_expr *node)
+{
+	const bool divides = node->left && (node->operator == '/' || node->operator == '%');
+	const bool shifts = node->operator == AST_SHIFT_LEFT || node->operator == AST_SHIFT_RIGHT;
+
+	if (node->right->kind != AST_NUMBER)
+		return 0;
+	if (divides && !node->right->number)
+		return fail(checking, node, "this divides by 0");
+	if (shifts && node->right->number >= 64)
+		return fail(checking, node, "this shifts by 64 bits or more");
+	return 0;
+}
+
+static int check_operands(const struct expr_checking *checking, const struct ast_expr *node)
 {
 	const enum ast_type_kind right = node->right->type.kind;
 
@@ -97,7 +112,7 @@ static int check_operands(struct expr_checking *checking, const struct ast_expr 
 		return fail(checking, node, "strings can be compared by '==' and '!=' only");
 	if (right == AST_STRING && (node->left->kind == AST_LITERAL) == (node->right->kind == AST_LITERAL))
 		return fail(checking, node, "one side must be a name and the other a text in quotes");
-	return 0;
+	return check_result(checking, node);
 }
 
 static int check_node(struct expr_checking *checking, struct ast_expr *node)

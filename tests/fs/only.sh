@@ -334,6 +334,7 @@ refused "Invalid argument" 'only' "'only' needs an argument; usage: only EXPR|al
 refused "Invalid argument" 'only uid =' "column 5: "
 refused "Invalid argument" 'only name == "x"' "column 1: there is no name 'name'"
 refused "Invalid argument" 'only comm == 7' "column 6: a string and a number can't be joined, at '^== 7'"
+refused "Invalid argument" 'only 1 / 0' "column 3: this divides by 0, at '^/ 0'"
 refused "Argument list too long" "only $(printf '1 + %.0s' {1..300})1" "longer than 1024 bytes"
 
 if grep -q tracefs /proc/filesystems; then

@@ -67,6 +67,7 @@ static void test_operators_bind_as_in_c(void **state)
 		{ __LINE__, "a<b==c>=d", "((a<b)==(c>=d))" },
 		{ __LINE__, "s==\"x y\"&&a%10/3", "((s==\"x y\")&&((a%10)/3))" },
 		{ __LINE__, "a!=b>>1", "(a!=(b>>1))" },
+		{ __LINE__, "a<<63|0/a", "((a<<63)|(0/a))" },
 	};
 	struct err err = { "" };
 	struct expr *expr;
@@ -113,6 +114,10 @@ static void test_errors_have_their_column(void **state)
 		{__LINE__, "\"a\" == \"b\"", "column 5: one side must"},
 		{__LINE__, "s", "column 1: a string alone"},
 		{__LINE__, "a + unknown", "column 5: there is nothing named 'unknown'"},
+		{__LINE__, "1 / 0", "column 3: this divides by 0, at '^/ 0'"},
+		{__LINE__, "a == b % 0", "column 8: this divides by 0"},
+		{__LINE__, "a << 64", "column 3: this shifts by 64 bits or more"},
+		{__LINE__, "a >> 18446744073709551615", "column 3: this shifts by"},
 	};
 	struct err err;
 	struct expr *expr;
