@@ -24,6 +24,13 @@
 /* The interval at which cancellation is checked if no descriptor reports it. */
 #define LOOK_MS 10
 
+/*
+ * A process that a signal has stopped for so long is ended. That of a session of an ordinary user has the
+ * rights of that user, who may stop it for ever. A shell continues all processes of a job, but not at the
+ * same moment.
+ */
+#define STOPPED_NS NSEC_PER_SEC
+
 /* How long the answer of a cancelled view is waited for: it ends at the next step of its maker. */
 #define GIVE_UP_NS NSEC_PER_SEC
 
@@ -46,6 +53,7 @@ struct viewproc {
 	uint64_t serial;	  /* (lock) of the process */
 	int status;		  /* (lock) how the last one ended, as of wait(2) */
 	uint64_t ended_serial;	  /* (lock) which one that was */
+	uint64_t stopped_serial;  /* (lock) the last one that was ended because it was stopped */
 	uint64_t counts[VIEWPROC_COUNTS]; /* (lock) of the process that is there */
 	uint64_t before[VIEWPROC_COUNTS]; /* (lock) of those before it */
 };
@@ -269,13 +277,17 @@ static bool is_for_memory(int status)
 /* The process closed the connection without an answer. */
 static int explain_end(struct viewproc *v, uint64_t serial, struct err *err)
 {
+	bool was_stopped;
 	int status;
 
 	pthread_mutex_lock(&v->lock);
 	if (v->pid && v->serial == serial)
 		end(v, END_MS); /* it closes its descriptors before it can be waited for */
 	status = v->ended_serial == serial ? v->status : 0;
+	was_stopped = v->stopped_serial == serial;
 	pthread_mutex_unlock(&v->lock);
+	if (was_stopped)
+		return err_set(err, EIO, "the process that makes views was stopped by a signal");
 	if (is_for_memory(status))
 		return err_set(err, ENOMEM, "there is not enough memory to make the view");
 	if (WIFSIGNALED(status))
@@ -284,10 +296,28 @@ static int explain_end(struct viewproc *v, uint64_t serial, struct err *err)
 	return err_set(err, EIO, "the process that makes views ended");
 }
 
-/* Waits for the answer, or until it is no longer needed; then until the maker has noticed that. */
-static int wait_answer(int connection, const struct cancel *cancel)
+/* Ends the process if it has been stopped for STOPPED_NS; *since_ns: when it was first seen stopped, or 0 */
+static void look_stopped(struct viewproc *v, uint64_t serial, uint64_t *since_ns)
 {
-	uint64_t until_ns = 0;
+	siginfo_t info = { 0 };
+
+	pthread_mutex_lock(&v->lock);
+	if (!v->pid || v->serial != serial ||
+		waitid(P_PID, (id_t)v->pid, &info, WSTOPPED | WNOHANG | WNOWAIT) || !info.si_pid) {
+		*since_ns = 0;
+	} else if (!*since_ns) {
+		*since_ns = clock_monotonic_ns();
+	} else if (clock_monotonic_ns() - *since_ns >= STOPPED_NS) {
+		v->stopped_serial = serial;
+		end(v, 0);
+	}
+	pthread_mutex_unlock(&v->lock);
+}
+
+/* Waits for the answer, or until it is no longer needed; then until the maker has noticed that. */
+static int wait_answer(struct viewproc *v, uint64_t serial, int connection, const struct cancel *cancel)
+{
+	uint64_t until_ns = 0, stopped_ns = 0;
 
 	for (;;) {
 		struct pollfd fds[] = {
@@ -299,6 +329,7 @@ static int wait_answer(int connection, const struct cancel *cancel)
 			return -errno;
 		if (fds[0].revents)
 			return 0;
+		look_stopped(v, serial, &stopped_ns);
 		if (!until_ns && cancel_requested(cancel)) {
 			shutdown(connection, SHUT_WR);
 			until_ns = clock_monotonic_ns() + GIVE_UP_NS;
@@ -324,7 +355,7 @@ int viewproc_make(struct viewproc *v, const struct viewproc_request *request,
 		close(pair[0]);
 		return err_set(err, -ret, "the process that makes views: %s", g_strerror(-ret));
 	}
-	ret = wait_answer(pair[0], cancel);
+	ret = wait_answer(v, serial, pair[0], cancel);
 	if (!ret) {
 		answered = recv(pair[0], &answer, sizeof(answer), MSG_DONTWAIT) == sizeof(answer);
 		ret = answered ? answer.ret : explain_end(v, serial, err);

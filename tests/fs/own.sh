@@ -213,6 +213,12 @@ for stream in 0 1 2; do
 	same "descriptor $stream of what makes views" /dev/null "$(readlink "/proc/$maker/fd/$stream")"
 done
 same "the folder of what makes views" / "$(readlink "/proc/$maker/cwd")"
+# its user may stop it: the view that another user opens fails then, and the next one is made by a new process
+as_user $ann kill -STOP "$maker"
+fails_with "Input/output error" timeout 60 cat "$MNT/sessions/ann/views/folded"
+check "the reason" grep -q "the process that makes views was stopped by a signal" "$MNT/sessions/ann/kperr"
+check "the process has ended" [ ! -e "/proc/$maker" ]
+check "the next view" grep -q touch_named "$MNT/sessions/ann/views/folded"
 # the difference from another session needs the right to read that
 fails_with "Permission denied" as_user $bob cat "$MNT/sessions/bob/views/versus/ann/flat"
 # a program that the user may no longer read is not read for the user, not even from what root has read
