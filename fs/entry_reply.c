@@ -14,7 +14,7 @@ void entry_reply(struct fuse_req *req, struct node *dir, const char *name, const
 	struct fuse_entry_param entry = { 0 };
 	struct node *node = NULL;
 	struct err err = { "" };
-	int ret = node_lookup(nodes, dir, name, &node, &err);
+	int ret = node_lookup(nodes, dir, name, origin->uid, &node, &err);
 
 	if (ret) {
 		if (err.text[0])

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "fs/content.h"
 #include "fs/filetext.h"
+#include "fs/quota.h"
 
 #define BLOCK_BYTES 512 /* the unit of st_blocks */
 #define IO_BYTES 4096	/* st_blksize */
@@ -25,6 +26,7 @@ struct node {
 	unsigned int readers;	      /* (lock) open files with a text */
 	struct filetext *text;	      /* (lock) what the page cache holds; NULL if there is no reader */
 	bool stored;		      /* (lock) a text was in the page cache */
+	struct quota_share *share;    /* invariant: of the user who looked up a made folder; NULL: no limit */
 	GList link;		      /* (lock) in nodes->all */
 };
 
@@ -32,11 +34,12 @@ struct nodes {
 	struct dirtab_owner owner; /* invariant */
 	struct timespec born;	   /* invariant: the times of directories, and of files without writes */
 	struct node root;	   /* members as above */
-	pthread_mutex_t lock;	   /* a leaf; never held while a row's callback runs */
+	pthread_mutex_t lock;	   /* above that of the quotas only; never held while a row's callback runs */
 	void (*owner_of)(struct session *session, struct dirtab_owner *owner); /* invariant; may be NULL */
 	bool (*is_removed)(struct session *session); /* invariant; may be NULL */
 	void (*many)(void *arg);   /* invariant; NULL if not watched */
 	void *many_arg;		   /* invariant */
+	struct quotas *quotas;	   /* invariant; NULL: made folders have no limit */
 	unsigned int made;	   /* (lock) folders whose rows were made for a lookup */
 	bool called;		   /* (lock) `many` was, and nodes_each_made() was not */
 	GQueue all;		   /* (lock) of struct node, without the root; directories first */
@@ -80,10 +83,11 @@ struct nodes *nodes_create(struct session *session, const struct dirtab_row *roo
 	return nodes;
 }
 
-static void free_node(gpointer data)
+static void free_node(const struct nodes *nodes, struct node *node)
 {
-	struct node *node = data;
-
+	if (node->share)
+		quota_return(nodes->quotas, node->share);
+	g_free(node->share);
 	filetext_put(node->text);
 	dirtab_put(node->row);
 	g_free(node);
@@ -97,7 +101,7 @@ void nodes_destroy(struct nodes *nodes)
 		return;
 	g_hash_table_unref(nodes->directories);
 	while ((link = g_queue_pop_head_link(&nodes->all)))
-		free_node(link->data);
+		free_node(nodes, link->data);
 	g_hash_table_unref(nodes->writes);
 	g_hash_table_unref(nodes->sizes);
 	pthread_mutex_destroy(&nodes->lock);
@@ -136,63 +140,105 @@ static bool is_made_folder(const struct node *node)
 	return node->row->type == DIRTAB_DIR && node->row->put && !node->row->session;
 }
 
-/* Takes the row. */
-static struct node *add_node(struct nodes *nodes, struct node *dir, const struct dirtab_row *row)
+static struct node *create_node(struct node *dir, const struct dirtab_row *row)
 {
-	uint64_t ino = dirtab_ino(dir->ino, row->name);
-	struct node *node = NULL;
-	bool found, many = false;
+	struct node *node = g_new0(struct node, 1);
 
-	pthread_mutex_lock(&nodes->lock);
-	if (row->type == DIRTAB_DIR)
-		node = find_directory(nodes, dir, row);
-	found = node != NULL;
-	if (!found) {
-		node = g_new0(struct node, 1);
-		node->dir = dir;
-		dir->children++;
-		node->session = row->session ? row->session : dir->session;
-		node->row = row;
-		node->ino = ino;
-		clock_gettime(CLOCK_REALTIME, &node->born);
-		node->link.data = node;
-		if (row->type == DIRTAB_DIR) {
-			g_queue_push_head_link(&nodes->all, &node->link);
-			g_hash_table_add(nodes->directories, node);
-		} else {
-			g_queue_push_tail_link(&nodes->all, &node->link);
-		}
-		nodes->made += is_made_folder(node);
-		many = nodes->made > NODES_MADE_MAX && !nodes->called && nodes->many;
-		nodes->called |= many;
-	}
-	node->lookups++;
-	pthread_mutex_unlock(&nodes->lock);
-	if (found)
-		dirtab_put(row);
-	if (many)
-		nodes->many(nodes->many_arg);
+	node->dir = dir;
+	node->session = row->session ? row->session : dir->session;
+	node->row = row;
+	node->ino = dirtab_ino(dir->ino, row->name);
+	clock_gettime(CLOCK_REALTIME, &node->born);
+	node->link.data = node;
 	return node;
 }
 
-int node_lookup(struct nodes *nodes, struct node *dir, const char *name, struct node **node,
+/* With the lock held. */
+static void link_node(struct nodes *nodes, struct node *node)
+{
+	node->dir->children++;
+	if (node->row->type == DIRTAB_DIR) {
+		g_queue_push_head_link(&nodes->all, &node->link);
+		g_hash_table_add(nodes->directories, node);
+	} else {
+		g_queue_push_tail_link(&nodes->all, &node->link);
+	}
+	nodes->made += is_made_folder(node);
+}
+
+/* A made folder counts for the user who is the first to look it up. */
+static int take_share(const struct nodes *nodes, struct node *node, uid_t uid, struct err *err)
+{
+	int ret;
+
+	if (!nodes->quotas || !is_made_folder(node))
+		return 0;
+	node->share = g_new0(struct quota_share, 1);
+	node->share->uid = uid;
+	ret = quota_take(nodes->quotas, node->share, QUOTA_FOLDERS, 1, err);
+	if (ret)
+		g_clear_pointer(&node->share, g_free);
+	return ret;
+}
+
+/* With the lock held. What the kernel only remembers is to go, also where a user has too many. */
+static bool calls_many(struct nodes *nodes, bool refused)
+{
+	if ((!refused && nodes->made <= NODES_MADE_MAX) || nodes->called || !nodes->many)
+		return false;
+	nodes->called = true;
+	return true;
+}
+
+/* Takes the row. */
+static int add_node(struct nodes *nodes, struct node *dir, const struct dirtab_row *row, uid_t uid,
+	struct node **node, struct err *err)
+{
+	struct node *made = create_node(dir, row), *found = NULL;
+	bool many = false;
+	int ret = 0;
+
+	pthread_mutex_lock(&nodes->lock);
+	if (row->type == DIRTAB_DIR)
+		found = find_directory(nodes, dir, row);
+	if (!found)
+		ret = take_share(nodes, made, uid, err);
+	if (!found && !ret) {
+		found = g_steal_pointer(&made);
+		link_node(nodes, found);
+	}
+	if (!made || ret)
+		many = calls_many(nodes, ret != 0);
+	if (found)
+		found->lookups++;
+	pthread_mutex_unlock(&nodes->lock);
+	if (made)
+		free_node(nodes, made);
+	if (many)
+		nodes->many(nodes->many_arg);
+	*node = found;
+	return ret;
+}
+
+int node_lookup(struct nodes *nodes, struct node *dir, const char *name, uid_t uid, struct node **node,
 	struct err *err)
 {
 	const struct dirtab_row *row;
 	int ret = dirtab_lookup(dir->session, dir->row, name, &row, err);
 
-	if (!ret)
-		*node = add_node(nodes, dir, row);
-	return ret;
+	return ret ? ret : add_node(nodes, dir, row, uid, node, err);
 }
 
 struct node *node_create(struct nodes *nodes, struct node *dir, const char *name)
 {
 	const struct dirtab_row *row = NULL;
+	struct node *node = NULL;
 
 	if (dir->row->create)
 		row = dir->row->create(dir->session, dir->row, name);
-	return row ? add_node(nodes, dir, row) : NULL;
+	if (row) /* a file, for which there is no limit */
+		(void)add_node(nodes, dir, row, 0, &node, NULL);
+	return node;
 }
 
 /*
@@ -230,7 +276,7 @@ void node_forget(struct nodes *nodes, struct node *node, uint64_t count)
 		g_queue_push_tail_link(&gone, &node->link);
 	pthread_mutex_unlock(&nodes->lock);
 	while ((link = g_queue_pop_head_link(&gone)))
-		free_node(link->data);
+		free_node(nodes, link->data);
 }
 
 void node_path(const struct node *node, GString *out)
@@ -406,6 +452,11 @@ void nodes_set_owners(struct nodes *nodes,
 	void (*owner_of)(struct session *session, struct dirtab_owner *owner))
 {
 	nodes->owner_of = owner_of;
+}
+
+void nodes_set_quotas(struct nodes *nodes, struct quotas *quotas)
+{
+	nodes->quotas = quotas;
 }
 
 void nodes_watch(struct nodes *nodes, void (*many)(void *arg), void *arg)

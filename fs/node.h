@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <time.h>
 
 #include "fs/dirtab.h"
@@ -25,6 +26,7 @@
 struct filetext;
 struct node;
 struct nodes;
+struct quotas;
 
 /* session and root are those of the top folder. Any other node has the session of its directory. */
 struct nodes *nodes_create(struct session *session, const struct dirtab_row *root,
@@ -42,6 +44,11 @@ void nodes_set_owners(struct nodes *nodes,
  * the same time.
  */
 void nodes_set_removed(struct nodes *nodes, bool (*is_removed)(struct session *session));
+/*
+ * Sets the limits of made folders, before the first lookup; without it there are none. The quotas outlive the
+ * nodes.
+ */
+void nodes_set_quotas(struct nodes *nodes, struct quotas *quotas);
 /* Frees the nodes that the kernel did not forget, as at unmount. */
 void nodes_destroy(struct nodes *nodes);
 
@@ -50,9 +57,10 @@ struct node *nodes_root(struct nodes *nodes);
 
 /*
  * Sets *node to a node for `name` in a directory, counted as looked up once, or returns -errno of
- * dirtab_lookup().
+ * dirtab_lookup(). A folder that is made for it counts for this user until its node is freed: -EMFILE or
+ * -ENFILE of quota_take().
  */
-int node_lookup(struct nodes *nodes, struct node *dir, const char *name, struct node **node,
+int node_lookup(struct nodes *nodes, struct node *dir, const char *name, uid_t uid, struct node **node,
 	struct err *err);
 /* The same for a name that does not exist; returns NULL if it cannot be created. */
 struct node *node_create(struct nodes *nodes, struct node *dir, const char *name);
@@ -100,9 +108,9 @@ void node_close_text(struct nodes *nodes, struct node *node);
 
 /*
  * Folders whose rows were made for a lookup: the kernel keeps each name that was ever used until it
- * needs the memory. When there are more than NODES_MADE_MAX of them, `many` is called in the thread
- * of a lookup, without a lock, and again only after nodes_each_made(). Called before the first
- * lookup.
+ * needs the memory. When there are more than NODES_MADE_MAX of them, or a user has too many, `many` is
+ * called in the thread of a lookup, without a lock, and again only after nodes_each_made(). Called before
+ * the first lookup.
  */
 #define NODES_MADE_MAX 512 /* more than any program has in use; some 1.7 KiB each */
 void nodes_watch(struct nodes *nodes, void (*many)(void *arg), void *arg);

@@ -36,6 +36,12 @@
 #define PRIVILEGED_BYTES (256 * MIB)
 /* A program that writes waits for its answer; a command takes from 1 ms to half a second. */
 #define USER_COMMANDS 64
+/*
+ * Some 1.7 KiB each, which a process keeps by a descriptor of it. The kernel keeps their names for some time, too:
+ * the server tells it to drop them where there are more than NODES_MADE_MAX.
+ */
+#define USER_FOLDERS 4096
+#define PRIVILEGED_FOLDERS 65536
 /* The number of users who can reach their own limit before that of all is reached. */
 #define USERS 4
 
@@ -83,6 +89,8 @@ struct quotas *quotas_create(uid_t owner, uint64_t descriptors, unsigned int cpu
 		OTHERS_BYTES, PRIVILEGED_BYTES };
 	quotas->bounds[QUOTA_COMMANDS] = (struct bound){ "commands waiting", USER_COMMANDS,
 		USERS * USER_COMMANDS, USERS * USER_COMMANDS };
+	quotas->bounds[QUOTA_FOLDERS] = (struct bound){ "folders of views in use", USER_FOLDERS,
+		USERS * USER_FOLDERS, PRIVILEGED_FOLDERS };
 	return quotas;
 }
 

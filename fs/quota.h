@@ -31,10 +31,11 @@ enum quota_kind {
 	QUOTA_DESCRIPTORS, /* of texts in unnamed files */
 	QUOTA_BYTES,	   /* of texts and listings */
 	QUOTA_COMMANDS,	   /* writes to kpctl and kpdata that wait for the control thread */
+	QUOTA_FOLDERS,	   /* folders that were made for a lookup, as views/by/pid/1, and are in use */
 	QUOTA_KINDS
 };
 
-/* The amounts that one open file has taken. One thread at a time uses it. */
+/* The amounts that one open file, or a folder, has taken. One thread at a time uses it. */
 struct quota_share {
 	uid_t uid;
 	uint64_t taken[QUOTA_KINDS];

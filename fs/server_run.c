@@ -311,6 +311,7 @@ static int create_trace(struct server *server, const struct options *options, st
 	server->cpus = cpus_create();
 	server->cpudir = file_cpudir_create(server->cpus);
 	server->quotas = quotas_create(getuid(), descriptors, cpus_count(server->cpus));
+	nodes_set_quotas(server->nodes, server->quotas);
 	server->kernel = kernel_create(options->trace_kernel_kb, machine.totalram * machine.mem_unit);
 	kernel_set_bell(server->kernel, server->bell);
 	kernel_set_names(server->kernel, &probe_names_ops);
@@ -641,8 +642,8 @@ void server_run_destroy(struct server *server)
 	slow_ops_destroy(server->trace_ops);
 	viewproc_destroy(server->viewproc);
 	openfiles_destroy(server->files);
-	quotas_destroy(server->quotas);
 	nodes_destroy(server->nodes);
+	quotas_destroy(server->quotas);
 	sessions_destroy(server->sessions);
 	session_destroy(server->session_at_top);
 	end_file_links(server);

@@ -4,7 +4,7 @@
 
 usage: opener UID COUNT PATH
 
-Prints "OPENED ERRNO=REFUSED..." when it has tried, and closes all when its input ends.
+If PATH has a "*", each open has another name in its place, and only the name is looked up (O_PATH). Prints "OPENED ERRNO=REFUSED..." when it has tried, and closes all when its input ends.
 """
 import collections
 import errno
@@ -18,9 +18,10 @@ os.setgroups([])
 os.setresgid(65534, 65534, 65534)
 os.setresuid(uid, uid, uid)
 opened, refused = 0, collections.Counter()
-for _ in range(count):
+flags = os.O_PATH if "*" in path else os.O_RDONLY | os.O_NONBLOCK
+for i in range(count):
     try:
-        os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        os.open(path.replace("*", f"{os.getpid()}.{i}"), flags)
         opened += 1
     except OSError as error:
         refused[errno.errorcode[error.errno]] += 1

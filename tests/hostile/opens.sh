@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# opens: a user who may read the tree opens each file 20,000 times and keeps the descriptors. Meanwhile
-# root starts and stops a run, and opens kpdata, a view and a pipe; after the close the memory is back.
+# opens: a user who may read the tree opens each file 20,000 times and keeps the descriptors, and those of as
+# many folders of views. Meanwhile root starts and stops a run, and opens kpdata, a view and a pipe; after the
+# close the memory is back.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 
@@ -105,4 +106,27 @@ for row in "views/ctf/metadata 1024" "kptrace_pipe $pipes" "kpdata 16" "kpstat 1
 	wait_for memory_is_back
 	echo "$path: $(granted) of $OPENS; memory before, held, after: $before $held $(resident_kb) KiB"
 done
+
+# ---- folders of views, by their names only ----------------------------------------------------------
+
+folder_of() {
+	setpriv --reuid="$1" --regid=65534 --clear-groups test -d "$MNT/views/by/exe/$2"
+}
+before=$(resident_kb)
+open_as 65534 'views/by/exe/*'
+WAIT=120 wait_for all_tried
+held=$(resident_kb)
+# with views/by and views/by/exe, of which one or both may be another user's
+check "folders of views that one user holds: $(granted)" [ "$(granted)" -ge 4094 -a "$(granted)" -le 4096 ]
+check "too many: $(cat "$WORK"/got.*)" grep -q EMFILE "$WORK"/got.*
+root_works "folders are held"
+check "a folder for root" test -d "$MNT/views/by/exe/of-root"
+check "a folder for another user" folder_of 65533 of-another
+check "no further folder" eval '! folder_of 65534 one-more'
+check "root sees why" grep -q "uid 65534 .*a user may have 4096 folders of views in use" "$MNT/kperr"
+close_all
+wait_for folder_of 65534 one-more
+wait_for memory_is_back
+echo "views/by/exe/*: $(granted) of $OPENS; memory before, held, after: $before $held $(resident_kb) KiB"
+
 check "refusals are counted" [ "$(stat_of fs.quota_refused)" -gt "$OPENS" ]

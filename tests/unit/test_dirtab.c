@@ -54,7 +54,7 @@ static const struct dirtab_row *find_row(const struct dirtab_row *dir, const cha
 static struct node *find_node(struct nodes *nodes, struct node *dir, const char *name)
 {
 	struct node *node = NULL;
-	const int ret = node_lookup(nodes, dir, name, &node, NULL);
+	const int ret = node_lookup(nodes, dir, name, 0, &node, NULL);
 
 	assert_int_equal(ret, node ? 0 : -ENOENT);
 	return node;

@@ -46,6 +46,7 @@ static void test_bounds_are_those_of_the_manual(void **state)
 		{ __LINE__, QUOTA_PIPES, 104, 416, 416, EMFILE, ENFILE },
 		{ __LINE__, QUOTA_DESCRIPTORS, 256, 1024, 2048, EMFILE, ENFILE },
 		{ __LINE__, QUOTA_COMMANDS, 64, 256, 256, EAGAIN, EAGAIN },
+		{ __LINE__, QUOTA_FOLDERS, 4096, 16384, 65536, EMFILE, ENFILE },
 	};
 	struct quota_share shares[4], more, root;
 	unsigned int i, user;

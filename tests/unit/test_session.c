@@ -114,7 +114,7 @@ static struct node *find_node(struct side *side, const char *name)
 {
 	struct node *node = NULL;
 
-	assert_int_equal(node_lookup(side->nodes, nodes_root(side->nodes), name, &node, NULL), 0);
+	assert_int_equal(node_lookup(side->nodes, nodes_root(side->nodes), name, 0, &node, NULL), 0);
 	return node;
 }
 
