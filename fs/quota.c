@@ -37,8 +37,8 @@
 /* A program that writes waits for its answer; a command takes from 1 ms to half a second. */
 #define USER_COMMANDS 64
 /*
- * Some 1.7 KiB each, which a process keeps by a descriptor of it. The kernel keeps their names for some time, too:
- * the server tells it to drop them where there are more than NODES_MADE_MAX.
+ * Some 1.7 KiB each, which a process keeps by a descriptor of it. The kernel remembers their names for some
+ * time, too: the server tells it to drop them where there are more than NODES_MADE_MAX.
  */
 #define USER_FOLDERS 4096
 #define PRIVILEGED_FOLDERS 65536
