@@ -150,7 +150,7 @@ int profiler_take_share(struct profiler *p, const struct run_sources *sources, s
 			.descriptors = descriptors / DESCRIPTORS_PART, .rings_kb = rings_kb / RINGS_PART },
 		.all = { .rate = UINT64_MAX, .descriptors = descriptors - descriptors / ROOT_PART,
 			.rings_kb = rings_kb - rings_kb / ROOT_PART } };
-	struct budget_share wanted = { .rings_kb = MIN(p->rings_kb, limits.user.rings_kb) }, left;
+	struct budget_share wanted = { .rings_kb = p->rings_kb }, left;
 
 	if (!p->owner.is_restricted)
 		return 0;

@@ -303,8 +303,9 @@ static int take_rings(struct profiler *p, struct err *err)
 	for (unsigned int cpu = 0; cpu < CPU_NUMBERS; cpu++)
 		if (profiler_may_sample(p, cpu))
 			kb += rings_of_cpu(&p->resolved) * p->settings.cpubufsz_kb;
-	/* the rings of one run alone may be more: many CPUs on little memory */
-	kb = MIN(kb, budget_total_kb(p->budget));
+	/* the rings of one run alone may be more, but not an ordinary user's: many CPUs on little memory */
+	if (!p->owner.is_restricted)
+		kb = MIN(kb, budget_total_kb(p->budget));
 	if (!budget_change(p->budget, BUDGET_RINGS, p->rings_kb, kb))
 		return err_set(err, ENOSPC, "the rings of this run need %" PRIu64 " KB, and those of other "
 			"sessions leave %" PRIu64 ": lower prof_cpubufsz", kb,

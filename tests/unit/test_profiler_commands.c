@@ -474,9 +474,60 @@ static void test_start_without_kprof_symbols_is_noted(void **state)
 	assert_non_null(strstr(without.text, "kprof-symbols can't be started"));
 }
 
+/* ---- a session of an ordinary user ---------------------------------------------------------------- */
+
+#define RING_KB 2048
+
+/* Starts a run with these events in a session of a user who has none, and 2 rings a CPU are all there is. */
+static int start_restricted(const char *events, struct err *err)
+{
+	const struct profiler_hooks hooks = { .data_ready = data_ready, .data_drained = data_ready,
+		.cpus_changed = cpus_changed, .times_begin = times_begin, .times_read = times_read };
+	const struct profiler_paths paths = { .symbols = NULL };
+	const uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
+	struct budget *budget = budget_create(2 * cpus * RING_KB);
+	struct host h = { .budget = budget };
+	struct profiler_hooks with_host = hooks;
+	int ret;
+
+	pthread_mutex_init(&h.lock, NULL);
+	pthread_cond_init(&h.changed, NULL);
+	with_host.arg = &h;
+	assert_int_equal(profiler_create(&with_host, &paths, budget, &h.p, NULL), 0);
+	profiler_restrict(h.p, 65533, 65533, false);
+	assert_int_equal(profiler_set_events(h.p, events, NULL), 0);
+	assert_int_equal(profiler_set_stack(h.p, "none", NULL, NULL), 0);
+	assert_int_equal(profiler_set_cpubufsz_kb(h.p, RING_KB, NULL), 0);
+	ret = profiler_start(h.p, err);
+	profiler_destroy(h.p);
+	budget_destroy(budget);
+	pthread_cond_destroy(&h.changed);
+	pthread_mutex_destroy(&h.lock);
+	return ret;
+}
+
+/* Half of the memory for rings is one for each CPU; these events have one each (rings.h). */
+static void test_a_user_has_half_of_the_rings(void **state)
+{
+	struct err err = { "" };
+	g_autofree char *whole = g_strdup_printf("its rings need %ld KB, ",
+		2 * sysconf(_SC_NPROCESSORS_CONF) * RING_KB);
+
+	if (!can_sample())
+		skip();
+	assert_int_not_equal(start_restricted("page-faults:u:period=1000000", &err), -ENOSPC);
+	assert_int_equal(start_restricted(
+		"page-faults:u:period=1000000,minor-faults:u:period=1000000", &err), -ENOSPC);
+	assert_memory_equal(err.text, whole, strlen(whole));
+	assert_int_equal(start_restricted("page-faults:u:period=1000000,minor-faults:u:period=1000000,"
+		"major-faults:u:period=1000000", &err), -ENOSPC);
+	assert_memory_equal(err.text, "the rings of this run need ", 27);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_user_has_half_of_the_rings),
 		cmocka_unit_test(test_printed_cpu_list_can_be_written_back),
 		cmocka_unit_test(test_stop_and_flush_deliver_all_samples),
 		cmocka_unit_test(test_clear_resets_the_counts_of_all_readers),
