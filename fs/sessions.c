@@ -46,6 +46,7 @@ struct sessions {
 	bool closing;			      /* (lock) */
 	struct parked_list jobs;	      /* (lock) */
 	GPtrArray *all;			      /* (lock) of struct session, references, by name */
+	GPtrArray *removed;		      /* (lock) those of struct session that are not destroyed yet */
 	GQueue unused;			      /* (lock) of struct session without references */
 	const char *ending;		      /* (lock) whose files of state= are being removed; or NULL */
 	uint64_t made, ended;		      /* (lock) */
@@ -107,26 +108,26 @@ void sessions_print_stats(struct sessions *sessions, struct stats *stats)
 #define ROOT_PART 4
 
 /* Called with the lock held, as the next one. */
-static unsigned int count_of_ordinary(const struct sessions *sessions)
+static unsigned int count_of_ordinary(const GPtrArray *all)
 {
 	unsigned int count = 0;
 
-	for (guint i = 0; i < sessions->all->len; i++) {
-		const struct session *session = g_ptr_array_index(sessions->all, i);
+	for (guint i = 0; i < all->len; i++) {
+		const struct session *session = g_ptr_array_index(all, i);
 
 		count += session->is_restricted;
 	}
 	return count;
 }
 
-static unsigned int count_of_user(const struct sessions *sessions, uid_t uid)
+static unsigned int count_of_user(const GPtrArray *all, uid_t uid)
 {
 	struct dirtab_owner owner;
 	unsigned int count = 0;
 	guint i;
 
-	for (i = 0; i < sessions->all->len; i++) {
-		session_owner(g_ptr_array_index(sessions->all, i), &owner);
+	for (i = 0; i < all->len; i++) {
+		session_owner(g_ptr_array_index(all, i), &owner);
 		count += owner.uid == uid;
 	}
 	return count;
@@ -148,6 +149,7 @@ static bool is_name(const char *name)
 static int check_bounds(const struct sessions *sessions, const char *name, uid_t uid, struct err *err)
 {
 	const unsigned int max = sessions->options.max, user_max = sessions->options.user_max;
+	const unsigned int of_users = max - max / ROOT_PART;
 	bool found;
 
 	find_index(sessions, name, &found);
@@ -159,14 +161,22 @@ static int check_bounds(const struct sessions *sessions, const char *name, uid_t
 		return err_set(err, ENOSPC, "the mount allows no more than %u sessions (sessions=)", max);
 	if (quotas_is_privileged(sessions->options.quotas, uid))
 		return 0;
-	if (count_of_user(sessions, uid) >= user_max)
+	if (count_of_user(sessions->all, uid) >= user_max)
 		return err_set(err, ENOSPC,
 			"the mount allows no more than %u sessions of this user (user_sessions=)", user_max);
-	if (count_of_ordinary(sessions) >= max - max / ROOT_PART)
+	if (count_of_ordinary(sessions->all) >= of_users)
 		return err_set(err, ENOSPC,
 			"the mount allows no more than %u sessions of all ordinary users (3/4 of sessions=)",
-			max - max / ROOT_PART);
-	return 0;
+			of_users);
+	/* as many removed ones, which take memory and descriptors while a process uses them */
+	if (count_of_user(sessions->removed, uid) < user_max &&
+		count_of_ordinary(sessions->removed) < of_users)
+		return 0;
+	if (sessions->options.removed)
+		sessions->options.removed(sessions->options.arg); /* the kernel may just remember names */
+	return err_set(err, ENOSPC,
+		"too many removed sessions of this user, or of all ordinary users, are in use: processes "
+		"work in them or have files of them open");
 }
 
 static void on_unused(void *arg, struct session *session)
@@ -358,6 +368,7 @@ static struct session *take(struct sessions *sessions, const struct job *job)
 	if (found && (!job->session || g_ptr_array_index(sessions->all, i) == job->session)) {
 		session = g_ptr_array_steal_index(sessions->all, i);
 		session_set_removed(session);
+		g_ptr_array_add(sessions->removed, session);
 		sessions->ended++;
 		if (sessions->session.disk)
 			sessions->ending = session_name(session);
@@ -376,6 +387,8 @@ static int end(struct sessions *sessions, const struct job *job, struct err *err
 	/* it does not come back, and its name may be another's from now on */
 	if (sessions->session.disk)
 		disk_remove_session(sessions->session.disk, session_name(session));
+	if (session->profiler)
+		profiler_release(session->profiler);
 	pthread_mutex_lock(&sessions->lock);
 	sessions->ending = NULL;
 	pthread_mutex_unlock(&sessions->lock);
@@ -452,6 +465,7 @@ static bool destroy_unused(struct sessions *sessions)
 
 	if (!session)
 		return false;
+	g_ptr_array_remove_fast(sessions->removed, session);
 	pthread_mutex_unlock(&sessions->lock);
 	session_destroy(session);
 	if (was_last)
@@ -571,6 +585,7 @@ struct sessions *sessions_create(const struct sessions_options *options)
 	sessions->session = *options->session;
 	sessions->options.session = &sessions->session;
 	sessions->all = g_ptr_array_new();
+	sessions->removed = g_ptr_array_new();
 	g_queue_init(&sessions->unused);
 	pthread_mutex_init(&sessions->making, NULL);
 	pthread_mutex_init(&sessions->lock, NULL);
@@ -612,6 +627,7 @@ void sessions_destroy(struct sessions *sessions)
 	while ((session = g_queue_pop_head(&sessions->unused)))
 		session_destroy(session);
 	g_ptr_array_unref(sessions->all);
+	g_ptr_array_unref(sessions->removed);
 	pthread_cond_destroy(&sessions->wake);
 	pthread_mutex_destroy(&sessions->making);
 	pthread_mutex_destroy(&sessions->lock);

@@ -185,6 +185,22 @@ void profiler_destroy(struct profiler *p)
 	g_free(p);
 }
 
+void profiler_release(struct profiler *p)
+{
+	uint64_t held_kb;
+
+	capture_forget_files(p->capture);
+	pthread_mutex_lock(&p->lock);
+	if (!p->readers.open.length)
+		capture_clear(p->capture);
+	held_kb = (capture_memory_bytes(p->capture) + p->saved.used + KIB - 1) / KIB;
+	pthread_mutex_unlock(&p->lock);
+	if (held_kb >= p->captured_kb)
+		return;
+	budget_return(p->budget, BUDGET_CAPTURES, p->captured_kb - held_kb);
+	p->captured_kb = held_kb;
+}
+
 bool profiler_running(struct profiler *p)
 {
 	return atomic_read_acquire(&p->running);

@@ -70,6 +70,10 @@ int profiler_create(const struct profiler_hooks *hooks, const struct profiler_pa
 	return 0;
 }
 
+void profiler_release(struct profiler *p)
+{
+}
+
 void profiler_destroy(struct profiler *p)
 {
 	g_free(p->bytes);

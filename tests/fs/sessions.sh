@@ -194,6 +194,40 @@ if [ "$(id -u)" = 0 ]; then
 		fail "too many sessions of ordinary users: $(refused)"
 	mkdir "$SESSIONS/of-root" || fail "a session of root beside those of all others"
 	rmdir "$SESSIONS"/*
+
+	# removed sessions that a process holds: no more than sessions (8), and their memory is others'
+	left_kb() {
+		echo "prof_qlimit $total_kb" >"$SESSIONS/of-root/kpctl" 2>/dev/null
+		sed -n 's/.*: \([0-9]*\) KB are left besides the prof_qlimit of other.*/\1/p' "$SESSIONS/of-root/kperr" |
+			tail -n 1
+	}
+	mkdir "$SESSIONS/of-root"
+	before=$(left_kb)
+	mkfifo "$WORK/go"
+	# shellcheck disable=SC2016 # for the other shell
+	setpriv --reuid 3001 --regid 60 --clear-groups bash -c '
+		for i in {1..8}; do
+			mkdir "$1" && exec {held}<"$1" && rmdir "$1" || echo "round $i failed"
+		done
+		mkdir "$1" 2>&1
+		echo end
+		read -r' - "$SESSIONS/held" <"$WORK/go" >"$WORK/said" &
+	holder=$!
+	exec {go}>"$WORK/go"
+	wait_for grep -q end "$WORK/said"
+	grep -q "No space left" "$WORK/said" || fail "a ninth removed session: $(cat "$WORK/said")"
+	[[ $(refused) == *"too many removed sessions of this user, or of all ordinary users, are in use"* ]] ||
+		fail "too many removed sessions: $(refused)"
+	check "rounds that failed" eval '! grep -q failed "$WORK/said"'
+	same "the memory that is left for others" "$before" "$(left_kb)"
+	setpriv --reuid 3002 --regid 60 --clear-groups mkdir "$SESSIONS/of-another" || fail "a session of another user"
+	exec {go}>&-
+	wait $holder
+	can_again() {
+		setpriv --reuid 3001 --regid 60 --clear-groups mkdir "$SESSIONS/held" 2>/dev/null
+	}
+	wait_for can_again
+	rmdir "$SESSIONS"/*
 fi
 
 # ---- nothing is left -------------------------------------------------------------------------------
