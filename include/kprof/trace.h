@@ -55,7 +55,7 @@ struct kprof_trace_program {
 	struct kprof_trace_block block;
 	uint32_t program; /* a number of the program, by which other blocks refer to it */
 	uint32_t pid;	  /* as the server's kernel reports it */
-	uint32_t uid;
+	uint32_t uid; /* UINT32_MAX: not known, as of programs with events of the kernel only */
 	uint32_t name_bytes;
 };
 

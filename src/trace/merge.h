@@ -24,11 +24,13 @@ struct merge;
  */
 #define MERGE_ID_OF_MEANING 0xfffeu
 
+#define MERGE_NO_UID ((uid_t)-1)
+
 /* Whose event it is. */
 struct merge_program {
 	uint64_t serial; /* of a producer; of a process with kernel events its own, see merge_kernel.c */
 	pid_t pid;
-	uid_t uid;
+	uid_t uid; /* MERGE_NO_UID: not known, as of kernel events */
 	const char *name;
 	uint64_t ended_ns; /* when it was seen to end, or to execute another program; 0: not known */
 };

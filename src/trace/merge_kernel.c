@@ -102,7 +102,7 @@ void merge_kernel_show(const struct snapshot *snapshot, const struct merge_kerne
 	item->message = NULL;
 	item->message_bytes = 0;
 	item->program = (struct merge_program){ .serial = make_serial(record->tgid, name),
-		.pid = (pid_t)record->tgid, .name = name };
+		.pid = (pid_t)record->tgid, .uid = MERGE_NO_UID, .name = name };
 	item->meaning = meaning;
 	item->id = MERGE_ID_OF_MEANING;
 	item->thread = record->tid;

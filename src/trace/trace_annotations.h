@@ -36,7 +36,7 @@ struct trace_annotation {
 	uint64_t time_ns;    /* CLOCK_MONOTONIC */
 	uint32_t cpu;        /* KPROF_CPU_UNKNOWN if it is not known */
 	uint32_t pid, tid;   /* 0 for a line that was written to kptrace */
-	uint32_t uid;	     /* of the program; 0 for a line that was written to kptrace */
+	uint32_t uid;	     /* of the program; 0 for a line that was written to kptrace; or MERGE_NO_UID */
 	const char *program; /* NULL for a line that was written to kptrace */
 	const char
 		*name; /* "provider:event"; "" for a kprof_printf, or a line written to kptrace */

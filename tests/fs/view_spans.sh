@@ -64,6 +64,24 @@ if mkdir "$MNT/sessions/loaded" 2>/dev/null; then
 	same "nor its spans" "" "$(ls "$MNT/sessions/loaded/views/by/span")"
 	rmdir "$MNT/sessions/loaded" || fail "rmdir"
 fi
+# the user of a kernel event is not known: it is in the part of its process, and in that of no user
+if [ "$(id -u)" = 0 ] && put events/kernel/syscall:getppid 1 2>"$WORK/said"; then
+	printf 'clear\nstart\n' >"$MNT/kpctl" || fail "start"
+	python3 -c 'import os, time
+end = time.thread_time() + 0.2
+while time.thread_time() < end:
+    os.getppid()' &
+	caller=$!
+	wait $caller || fail "the calls failed"
+	put kpctl stop
+	put events/kernel/syscall:getppid 0
+	calls() {
+		cat "$MNT/views/$1/trace.json" >"$WORK/part.json" || fail "$1/trace.json"
+		grep -c '"cat":"kptrace".*getppid' "$WORK/part.json"
+	}
+	check "calls of a process" [ "$(calls "by/pid/$caller")" -gt 0 ]
+	same "calls of a user" 0 "$(calls by/uid/0)"
+fi
 put kptrace_ctl clear
 fails_with "No data available" cat "$MNT/views/by/span/test:half/flat"
 serve_end
