@@ -25,11 +25,11 @@
 #define LOOK_MS 10
 
 /*
- * A process that a signal has stopped for so long is ended. That of a session of an ordinary user has the
- * rights of that user, who may stop it for ever. A shell continues all processes of a job, but not at the
- * same moment.
+ * A process that so many looks have found stopped by a signal while it made one view is ended. That of a
+ * session of an ordinary user has the rights of that user, who may stop it for ever. A shell continues all
+ * processes of a job, but not at the same moment.
  */
-#define STOPPED_NS NSEC_PER_SEC
+#define STOPPED_LOOKS (1000 / LOOK_MS)
 
 /* How long the answer of a cancelled view is waited for: it ends at the next step of its maker. */
 #define GIVE_UP_NS NSEC_PER_SEC
@@ -296,18 +296,15 @@ static int explain_end(struct viewproc *v, uint64_t serial, struct err *err)
 	return err_set(err, EIO, "the process that makes views ended");
 }
 
-/* Ends the process if it has been stopped for STOPPED_NS; *since_ns: when it was first seen stopped, or 0 */
-static void look_stopped(struct viewproc *v, uint64_t serial, uint64_t *since_ns)
+/* Ends the process if it is stopped and was so at STOPPED_LOOKS looks of this view, which *looks counts. */
+static void look_stopped(struct viewproc *v, uint64_t serial, unsigned int *looks)
 {
 	siginfo_t info = { 0 };
 
 	pthread_mutex_lock(&v->lock);
-	if (!v->pid || v->serial != serial ||
-		waitid(P_PID, (id_t)v->pid, &info, WSTOPPED | WNOHANG | WNOWAIT) || !info.si_pid) {
-		*since_ns = 0;
-	} else if (!*since_ns) {
-		*since_ns = clock_monotonic_ns();
-	} else if (clock_monotonic_ns() - *since_ns >= STOPPED_NS) {
+	if (v->pid && v->serial == serial &&
+		!waitid(P_PID, (id_t)v->pid, &info, WSTOPPED | WNOHANG | WNOWAIT) && info.si_pid &&
+		++*looks >= STOPPED_LOOKS) {
 		v->stopped_serial = serial;
 		end(v, 0);
 	}
@@ -317,7 +314,8 @@ static void look_stopped(struct viewproc *v, uint64_t serial, uint64_t *since_ns
 /* Waits for the answer, or until it is no longer needed; then until the maker has noticed that. */
 static int wait_answer(struct viewproc *v, uint64_t serial, int connection, const struct cancel *cancel)
 {
-	uint64_t until_ns = 0, stopped_ns = 0;
+	unsigned int stopped_looks = 0;
+	uint64_t until_ns = 0;
 
 	for (;;) {
 		struct pollfd fds[] = {
@@ -329,7 +327,7 @@ static int wait_answer(struct viewproc *v, uint64_t serial, int connection, cons
 			return -errno;
 		if (fds[0].revents)
 			return 0;
-		look_stopped(v, serial, &stopped_ns);
+		look_stopped(v, serial, &stopped_looks);
 		if (!until_ns && cancel_requested(cancel)) {
 			shutdown(connection, SHUT_WR);
 			until_ns = clock_monotonic_ns() + GIVE_UP_NS;
