@@ -66,7 +66,10 @@ static int parse_fraction(const char *text, size_t length, uint64_t unit_ns, uin
 	uint64_t v = 0, scale = unit_ns;
 	size_t i;
 
-	if (!whole || whole > length)
+	/* first the form: what is no number is not one that is too large */
+	if (!whole || whole > length || whole + 1 == length)
+		return -EINVAL;
+	if (whole < length && (text[whole] != '.' || whole + 1 + strspn(text + whole + 1, DIGITS) < length))
 		return -EINVAL;
 	for (i = 0; i < whole; i++)
 		if (__builtin_mul_overflow(v, 10u, &v) ||
@@ -74,12 +77,10 @@ static int parse_fraction(const char *text, size_t length, uint64_t unit_ns, uin
 			return -ERANGE;
 	if (__builtin_mul_overflow(v, unit_ns, &v))
 		return -ERANGE;
-	if (whole < length && (text[whole] != '.' || whole + 1 == length))
-		return -EINVAL;
 	for (i = whole + 1; i < length; i++) {
 		uint64_t part;
 
-		if (text[i] < '0' || text[i] > '9' || scale % 10)
+		if (scale % 10)
 			return -EINVAL;
 		scale /= 10;
 		part = scale * (uint64_t)(text[i] - '0');
@@ -141,11 +142,15 @@ static int parse_date(const char *text, uint64_t *ns)
 	GTimeZone *zone = g_time_zone_new_local();
 	GDateTime *date = g_date_time_new_from_iso8601(text, zone);
 	int ret = -EINVAL;
+	uint64_t whole, part;
 
 	if (date && g_date_time_to_unix(date) >= 0) {
-		*ns = (uint64_t)g_date_time_to_unix(date) * NSEC_PER_SEC +
-		      (uint64_t)g_date_time_get_microsecond(date) * NSEC_PER_USEC;
-		ret = 0;
+		part = (uint64_t)g_date_time_get_microsecond(date) * NSEC_PER_USEC;
+		if (__builtin_mul_overflow((uint64_t)g_date_time_to_unix(date), NSEC_PER_SEC, &whole) ||
+			__builtin_add_overflow(whole, part, ns))
+			ret = -ERANGE;
+		else
+			ret = 0;
 	}
 	if (date)
 		g_date_time_unref(date);
@@ -161,7 +166,7 @@ bool query_is_time(const char *value)
 	value += wall;
 	/* also one that is too large: the text of a mark has no number alone */
 	return parse_fraction(value, strlen(value), NSEC_PER_SEC, &ns) != -EINVAL ||
-	       (wall && !parse_date(value, &ns));
+	       (wall && parse_date(value, &ns) != -EINVAL);
 }
 
 static int set_time(const char *value, uint64_t *ns, bool *wall, struct err *err)

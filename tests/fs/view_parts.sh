@@ -138,6 +138,8 @@ refused since/@never/flat "No such file" "'never' is no time, and no message in 
 refused until/1x/flat "No such file" "'1x' is no time"
 refused since/@2026-13-01T00:00:00/flat "No such file" "is no time"
 refused until/18446744074/flat "No such file" "is too late"
+refused since/@2600-01-01T00:00:00/flat "No such file" "is too late"
+refused since/99999999999999999999-deploy/flat "No such file" "is no time, and no message in kptrace"
 refused by/pid/1x/flat "No such file" "'1x' is no number of a process"
 refused by/pid/4294967296/flat "No such file" "is no number of a process"
 refused by/cpu/0-1/flat "No such file" "is no number of a CPU"
