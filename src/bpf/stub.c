@@ -86,6 +86,14 @@ int stub_find(int link, int array, int *stub)
 	return 0;
 }
 
+bool stub_is_tracing(int stub)
+{
+	struct bpf_prog_info info = { 0 };
+	__u32 bytes = sizeof(info);
+
+	return !bpf_obj_get_info_by_fd(stub, &info, &bytes) && info.type == BPF_PROG_TYPE_TRACING;
+}
+
 int stub_replace(int array, int program)
 {
 	const uint32_t key = ONLY_ELEMENT;

@@ -17,6 +17,8 @@
 #ifndef KPROFS_BPF_STUB_H
 #define KPROFS_BPF_STUB_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "bpf/program.h"
 
@@ -31,6 +33,9 @@ int stub_load(const struct program_spec *spec, int program, int *stub, int *arra
  * attaches is not one of this array. The caller closes the descriptor.
  */
 int stub_find(int link, int array, int *stub);
+
+/* Whether it is of a type that a link to BTF attaches (BPF_PROG_TYPE_TRACING), which tells what it missed. */
+bool stub_is_tracing(int stub);
 
 /* From then on the stub calls this program. -EINVAL: it is of another type, or for another place. */
 int stub_replace(int array, int program);

@@ -244,13 +244,19 @@ static int create_map(struct kernel *kernel, struct err *err)
 		kernel_keep_late_map(kernel, "functions", &functionprogram_map, &kernel->functions, err);
 }
 
+/* What it has missed goes over to the sum in one step: readers may count it meanwhile. */
 static void detach(struct kernel *kernel, struct kernel_setting *setting)
 {
+	struct functionprogram *program;
+
 	if (!setting)
 		return;
-	kernel_count_missed(kernel, functionprogram_missed(setting->function));
-	functionprogram_destroy(setting->function);
+	pthread_mutex_lock(&kernel->lock);
+	program = setting->function;
 	setting->function = NULL;
+	kernel->missed += functionprogram_missed(program);
+	pthread_mutex_unlock(&kernel->lock);
+	functionprogram_destroy(program);
 }
 
 /* Kprobes do not attach again to a module that is loaded again, so a switch has to. */

@@ -164,16 +164,26 @@ void kernel_close_point(struct kernel_setting *setting)
 	kernel_close_fd(&setting->program);
 }
 
-/* The former program, which records no more. */
+/*
+ * The former program, which records no more. What it has missed goes over to the sum in one step: readers may
+ * count it meanwhile.
+ */
 static void detach(struct kernel *kernel, const char *name, struct kernel_setting *setting)
 {
+	int program;
+
 	if (!setting)
 		return;
 	if (kernel->instance)
 		kernel_untrace_point(kernel, name);
 	kernel_close_fd(&setting->link);
-	kernel_count_missed(kernel, pointprogram_missed(setting->program));
-	kernel_close_point(setting);
+	pthread_mutex_lock(&kernel->lock);
+	program = setting->program;
+	setting->program = -1;
+	kernel->missed += pointprogram_missed(program);
+	pthread_mutex_unlock(&kernel->lock);
+	kernel_close_fd(&setting->array); /* after the link: stub.h */
+	kernel_close_fd(&program);
 }
 
 /* The program that makes the record itself, where the kernel has what it needs; *program is -1 if not. */

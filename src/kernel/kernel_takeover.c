@@ -129,7 +129,8 @@ static bool adopt(struct kernel *kernel, const struct keep_row *row, uint32_t ke
 			files[i] = -1;
 	}
 	setting->id = find_recorded(kernel, row->name);
-	if (!setting->id || make_former(row, files, setting)) {
+	/* the table may have two rows of a name, if a server was killed while it took over */
+	if (!setting->id || kernel_find(kernel, row->name) || make_former(row, files, setting)) {
 		for (int i = 0; i < KEEP_FILES; i++)
 			if (files[i] >= 0)
 				close(files[i]);
@@ -137,7 +138,8 @@ static bool adopt(struct kernel *kernel, const struct keep_row *row, uint32_t ke
 		return false;
 	}
 	setting->uncounted = !kernel->machine.emit.links_tell &&
-		!(setting->function && functionprogram_way(setting->function) == FUNCTION_FENTRY);
+		!(setting->function ? functionprogram_way(setting->function) == FUNCTION_FENTRY :
+				      stub_is_tracing(setting->program));
 	kernel_store(kernel, row->name, setting);
 	return true;
 }
