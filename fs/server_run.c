@@ -156,29 +156,36 @@ static void on_links_lost(void *arg)
 }
 
 /* Calls a function of the probes of all sessions. */
-static void each_probes(struct server *server, void (*call)(struct probes *probes))
+static void each_probes(struct server *server, void (*call)(struct probes *probes, uint64_t arg),
+	uint64_t arg)
 {
 	g_autoptr(GPtrArray) all = g_ptr_array_new();
 
-	call(server->session_at_top->probes);
+	call(server->session_at_top->probes, arg);
 	sessions_list(server->sessions, all);
 	for (guint i = 0; i < all->len; i++) {
 		struct session *session = g_ptr_array_index(all, i);
 
-		call(session->probes);
+		call(session->probes, arg);
 		session_put(session);
 	}
 }
 
-static void look_at_programs(struct server *server)
+static void look(struct probes *probes, uint64_t unused)
 {
-	each_probes(server, probes_look);
+	(void)unused;
+	probes_look(probes);
 }
 
-/* What print(@map) and cat() have been called for before is in the trace. */
+static void look_at_programs(struct server *server)
+{
+	each_probes(server, look, 0);
+}
+
+/* What print(@map) and cat() have been called for before is in the trace. Waits for all sessions together. */
 static void settle_trace(void *arg)
 {
-	each_probes(arg, probes_settle);
+	each_probes(arg, probes_settle, clock_monotonic_ns() + PROBES_SETTLE_NS);
 }
 
 /* ---- set-up ---------------------------------------------------------------------------------- */

@@ -29,8 +29,6 @@
 
 /* So many may wait until the thread has detached them: 100 functions by fentry take 20 s. */
 #define REMOVED_MAX 16
-/* A reader of the trace waits no longer for texts: what a program asks for may take as long as it likes. */
-#define SETTLE_NS (50 * NSEC_PER_MSEC)
 
 struct probes *probes_create(const struct probes_options *options)
 {
@@ -234,9 +232,8 @@ static void read_queue(struct probes *probes)
 	pthread_mutex_unlock(&probes->settling);
 }
 
-void probes_settle(struct probes *probes)
+void probes_settle(struct probes *probes, uint64_t until_ns)
 {
-	const uint64_t until_ns = clock_monotonic_ns() + SETTLE_NS;
 	bool waits = true;
 
 	pthread_mutex_lock(&probes->settling);

@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "base/stats.h"
+#include "base/units.h"
 #include "probes/probe.h"
 
 struct probes;
@@ -63,8 +64,10 @@ int probes_set(struct probes *probes, const char *name, const char *text, size_t
 void probes_begin(struct probes *probes, const char *name);
 /* A program with libkprof has come: kp-probes attaches what wants its events. Any thread; never blocks. */
 void probes_look(struct probes *probes);
-/* Waits a moment until what programs have asked for before is done. Any thread. */
-void probes_settle(struct probes *probes);
+/* Waits until what programs have asked for before is done, at most until this time (clock.h). Any thread. */
+void probes_settle(struct probes *probes, uint64_t until_ns);
+/* A reader of the trace waits no longer for texts: what a program asks for may take as long as it likes. */
+#define PROBES_SETTLE_NS (50 * NSEC_PER_MSEC)
 /* Removes it; kp-probes detaches it. -ENOENT */
 int probes_remove(struct probes *probes, const char *name);
 /* Appends the answer, with these names of addresses; pieces may be NULL. -ENOENT */
