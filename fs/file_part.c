@@ -182,7 +182,7 @@ static void list_sampled(struct session *session, const struct part_row *part, G
 	gpointer value;
 
 	file_view_settle(session, &query);
-	if (query_has(&query, QUERY_SPAN) && (profiler_is_loaded(session->profiler) ||
+	if (query_has(&query, QUERY_SPAN) && (!profiler_is_of_this_boot(session->profiler) ||
 		viewspans_take(session_readings(session), getuid(), query.span, NULL, &spans)))
 		return;
 	values = query_values_create(&query, spans, part->key);
@@ -206,7 +206,7 @@ static void list_values(struct session *session, const struct dirtab_row *dir, G
 		list_sampled(session, part, rows);
 		return;
 	}
-	if (profiler_is_loaded(session->profiler))
+	if (!profiler_is_of_this_boot(session->profiler))
 		return;
 	labels = g_ptr_array_new_with_free_func(g_free);
 	if (session->is_restricted)

@@ -121,7 +121,7 @@ static int open_marks(struct session *session, const struct view_format *format,
 
 	*fd = -1;
 	/* the trace is that of this machine, since it was booted */
-	if (!(format->needs & VIEW_ANNOTATIONS) || profiler_is_loaded(session->profiler))
+	if (!(format->needs & VIEW_ANNOTATIONS) || !profiler_is_of_this_boot(session->profiler))
 		return 0;
 	ret = viewmarks_write(session_readings(session), slow_ops_uid(job), slow_ops_cancel(job), fd);
 	return ret == -ENODATA ? 0 : ret;
@@ -186,7 +186,7 @@ static int hand_over(struct session *session, const struct view_format *format, 
 
 void file_view_settle(struct session *session, struct query *query)
 {
-	if (profiler_is_loaded(session->profiler))
+	if (!profiler_is_of_this_boot(session->profiler))
 		return; /* by the CLOCK of each of its sections */
 	query_settle_wall(query, clock_monotonic_ns(), clock_realtime_ns());
 	if (profiler_running(session->profiler))
@@ -244,9 +244,10 @@ static int fill_files(struct session *session, const struct view_format *format,
 	files[VIEWPROC_CAPTURE] = memfile_create_sealable("capture");
 	if (files[VIEWPROC_CAPTURE] < 0)
 		return files[VIEWPROC_CAPTURE];
-	if (query_has(query, QUERY_SPAN) && profiler_is_loaded(session->profiler))
-		return err_set(err, ENODATA,
-			"a loaded capture has no spans: they are in the trace of its machine");
+	if (query_has(query, QUERY_SPAN) && !(profiler_is_of_this_boot(session->profiler) &&
+		(!before || profiler_is_of_this_boot(before->profiler))))
+		return err_set(err, ENODATA, "a capture that was loaded, or is of before this machine was "
+			"booted, has no spans: they are in the trace of its machine");
 	ret = open_marks(session, format, job, &files[VIEWPROC_MARKS]);
 	if (!ret)
 		ret = open_spans(session, query, job, &files[VIEWPROC_SPANS]);

@@ -162,6 +162,8 @@ void profiler_remove_program(struct profiler *profiler, const char *text);
 bool profiler_running(struct profiler *profiler);
 /* Whether what is held was loaded. Its times are those of other runs and machines. */
 bool profiler_is_loaded(const struct profiler *profiler);
+/* Whether its times are of this machine's clock: it was not loaded, nor captured before the last boot. */
+bool profiler_is_of_this_boot(const struct profiler *profiler);
 /* prof_qlimit in bytes. */
 uint64_t profiler_capacity(struct profiler *profiler);
 /*

@@ -85,7 +85,7 @@ void profiler_keep_header(struct profiler *p)
 	kept->header = header;
 	g_byte_array_unref(kept->events);
 	kept->events = events;
-	kept->other_boot = p->saved_other_boot;
+	kept->other_boot = atomic_read_relaxed(&p->saved_other_boot);
 	write_all(p, kept);
 	pthread_mutex_unlock(&kept->lock);
 }

@@ -119,7 +119,7 @@ static void copy_state(struct profiler *p, struct profiler_image *image)
 		(void)only_create(only_text(p->settings.only), p->paths.proc, &only, NULL);
 	pthread_mutex_lock(&p->lock);
 	image->has_settings = true;
-	image->other_boot = p->saved_other_boot;
+	image->other_boot = atomic_read_relaxed(&p->saved_other_boot);
 	image->settings = p->settings;
 	image->settings.only = only;
 	g_array_append_vals(image->known, p->known->data, p->known->len);
@@ -269,7 +269,7 @@ int profiler_create_of_image(const struct profiler_hooks *hooks, const struct pr
 	profiler_resolve(p, NULL);
 	p->saved = image->preamble;
 	record_buf_init(&image->preamble);
-	p->saved_other_boot = image->other_boot;
+	atomic_write_relaxed(&p->saved_other_boot, image->other_boot);
 	p->saved_stamp = atomic_read_relaxed(&p->header_stamp);
 	image->kb = 0;
 	profiler_image_free(image);

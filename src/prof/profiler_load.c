@@ -12,6 +12,11 @@
 #include "base/units.h"
 #include "prof/profiler_state.h"
 
+bool profiler_is_of_this_boot(const struct profiler *p)
+{
+	return !profiler_is_loaded(p) && !atomic_read_relaxed(&p->saved_other_boot);
+}
+
 bool profiler_is_loaded(const struct profiler *p)
 {
 	return atomic_read_acquire(&p->loaded);

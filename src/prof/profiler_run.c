@@ -476,7 +476,7 @@ static int open_run(struct profiler *p, struct err *err)
 
 int profiler_refuse_held(const struct profiler *p, struct err *err)
 {
-	if (p->saved_other_boot)
+	if (atomic_read_relaxed(&p->saved_other_boot))
 		return err_set(err, EBUSY, "what is held was captured before this machine was booted: "
 			"`snapshot NAME` keeps it, `clear` makes room");
 	return profiler_refuse_loaded(p, err);
@@ -596,7 +596,7 @@ int profiler_clear(struct profiler *p, struct err *err)
 	(void)budget_change(p->budget, BUDGET_CAPTURES, p->captured_kb, p->settings.qlimit_kb); /* no more */
 	p->captured_kb = p->settings.qlimit_kb;
 	trim_memory();
-	p->saved_other_boot = false;
+	atomic_write_relaxed(&p->saved_other_boot, false);
 	profiler_keep_header(p);
 	p->hooks.data_ready(p->hooks.arg);
 	return 0;

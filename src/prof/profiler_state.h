@@ -144,7 +144,7 @@ struct profiler {
 	struct record_buf kernel;	    /* lt: records of the kernel and its modules */
 	struct record_buf saved; /* lt: the preamble of the image that it was made of; empty after a clear */
 	uint64_t saved_stamp;	 /* i: header_stamp of what that has */
-	bool saved_other_boot;	 /* t: it was captured before this machine was booted */
+	_Atomic bool saved_other_boot; /* relaxed; it was captured before this machine was booted */
 	struct kept *kept;	 /* i: once it was given files; NULL: it has none */
 	struct sampler_stats past;	    /* lt: of runs that ended */
 	GHashTable *past_cpus;		    /* lt: cpu to struct sampler_cpu_stats */

@@ -131,6 +131,11 @@ int profiler_add_program(struct profiler *p, const char *text, const struct samp
 	return err_set(err, EOPNOTSUPP, "no programs take samples here");
 }
 
+bool profiler_is_of_this_boot(const struct profiler *p)
+{
+	return true;
+}
+
 bool profiler_is_loaded(const struct profiler *p)
 {
 	return false;
