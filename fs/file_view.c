@@ -246,8 +246,8 @@ static int fill_files(struct session *session, const struct view_format *format,
 		return files[VIEWPROC_CAPTURE];
 	if (query_has(query, QUERY_SPAN) && !(profiler_is_of_this_boot(session->profiler) &&
 		(!before || profiler_is_of_this_boot(before->profiler))))
-		return err_set(err, ENODATA, "a capture that was loaded, or is of before this machine was "
-			"booted, has no spans: they are in the trace of its machine");
+		return err_set(err, ENODATA, "a capture that was loaded, or was made before this machine "
+			"was booted, has no spans: they are in the trace of its machine");
 	ret = open_marks(session, format, job, &files[VIEWPROC_MARKS]);
 	if (!ret)
 		ret = open_spans(session, query, job, &files[VIEWPROC_SPANS]);

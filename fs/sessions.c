@@ -46,7 +46,7 @@ struct sessions {
 	bool closing;			      /* (lock) */
 	struct parked_list jobs;	      /* (lock) */
 	GPtrArray *all;			      /* (lock) of struct session, references, by name */
-	GPtrArray *removed;		      /* (lock) those of struct session that are not destroyed yet */
+	GPtrArray *removed;		      /* (lock) those of struct session that are still in use */
 	GQueue unused;			      /* (lock) of struct session without references */
 	const char *ending;		      /* (lock) whose files of state= are being removed; or NULL */
 	uint64_t made, ended;		      /* (lock) */
@@ -106,6 +106,12 @@ void sessions_print_stats(struct sessions *sessions, struct stats *stats)
 
 /* Ordinary users together leave this part of the sessions for root. */
 #define ROOT_PART 4
+
+/*
+ * Removed sessions that a process uses have no run and no thread, but descriptors and memory: so many times
+ * the limits of the others. Another user may be who uses them: that takes no right but to search sessions/.
+ */
+#define REMOVED_TIMES 8u
 
 /* Called with the lock held, as the next one. */
 static unsigned int count_of_ordinary(const GPtrArray *all)
@@ -168,9 +174,8 @@ static int check_bounds(const struct sessions *sessions, const char *name, uid_t
 		return err_set(err, ENOSPC,
 			"the mount allows no more than %u sessions of all ordinary users (3/4 of sessions=)",
 			of_users);
-	/* as many removed ones, which take memory and descriptors while a process uses them */
-	if (count_of_user(sessions->removed, uid) < user_max &&
-		count_of_ordinary(sessions->removed) < of_users)
+	if (count_of_user(sessions->removed, uid) < REMOVED_TIMES * user_max &&
+		count_of_ordinary(sessions->removed) < REMOVED_TIMES * of_users)
 		return 0;
 	if (sessions->options.removed)
 		sessions->options.removed(sessions->options.arg); /* the kernel may just remember names */
@@ -184,6 +189,7 @@ static void on_unused(void *arg, struct session *session)
 	struct sessions *sessions = arg;
 
 	pthread_mutex_lock(&sessions->lock);
+	g_ptr_array_remove_fast(sessions->removed, session);
 	g_queue_push_tail(&sessions->unused, session);
 	pthread_cond_signal(&sessions->wake);
 	pthread_mutex_unlock(&sessions->lock);
@@ -465,7 +471,6 @@ static bool destroy_unused(struct sessions *sessions)
 
 	if (!session)
 		return false;
-	g_ptr_array_remove_fast(sessions->removed, session);
 	pthread_mutex_unlock(&sessions->lock);
 	session_destroy(session);
 	if (was_last)

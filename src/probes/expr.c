@@ -87,7 +87,7 @@ static int check_name(struct expr_checking *checking, struct ast_expr *node)
 		node->text);
 }
 
-/* What has no result for any value of the left side, as far as the right side is written as a number. */
+/* Refuses a right side that is a number and gives no result for any left side. */
 static int check_result(const struct expr_checking *checking, const struct ast_expr *node)
 {
 	const bool divides = node->left && (node->operator == '/' || node->operator == '%');

@@ -191,10 +191,13 @@ void profiler_release(struct profiler *p)
 
 	capture_forget_files(p->capture);
 	pthread_mutex_lock(&p->lock);
-	if (!p->readers.open.length)
+	if (!p->cursors) {
 		capture_clear(p->capture);
+		tasks_clear(p->tasks);
+	}
 	held_kb = (capture_memory_bytes(p->capture) + p->saved.used + KIB - 1) / KIB;
 	pthread_mutex_unlock(&p->lock);
+	profiler_trim(p); /* no thread of this profiler does it later */
 	if (held_kb >= p->captured_kb)
 		return;
 	budget_return(p->budget, BUDGET_CAPTURES, p->captured_kb - held_kb);

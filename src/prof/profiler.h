@@ -62,7 +62,8 @@ int profiler_create(const struct profiler_hooks *hooks, const struct profiler_pa
 void profiler_restrict(struct profiler *profiler, uid_t uid, gid_t gid, bool any_rate);
 /*
  * No run goes on, and no command follows: gives back what is captured, and its part of the budget, and closes
- * the files of state=. As long as a cursor is open, which reads to the end, what is held stays.
+ * the files of state=. If a cursor is open, which reads to the end, what is held stays until the profiler is
+ * destroyed.
  */
 void profiler_release(struct profiler *profiler);
 /* Stops a run; every cursor must have been closed. */

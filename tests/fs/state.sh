@@ -197,7 +197,7 @@ if [ -n "${STATE_ALONE:-}" ] && mount --bind "$WORK/boot_id" /proc/sys/kernel/ra
 		cat "$MNT/views/trace.json" >"$WORK/trace.json" || fail "views/trace.json after a boot"
 		check "no text of this boot in it" eval '! grep -q "written after the boot" "$WORK/trace.json"'
 		fails_with "No data available" cat "$MNT/views/by/span/no:span/flat"
-		check "and no spans" grep -q "is of before this machine was booted" "$MNT/kperr"
+		check "and no spans" grep -q "was made before this machine was booted" "$MNT/kperr"
 	done
 	ctl 'snapshot before' clear start stop
 	same "it is kept" "$more" "$(samples_of "$SESSIONS/before/kpdata")"

@@ -4,7 +4,8 @@
 
 usage: opener UID COUNT PATH
 
-If PATH has a "*", each open has another name in its place, and only the name is looked up (O_PATH). Prints "OPENED ERRNO=REFUSED..." when it has tried, and closes all when its input ends.
+If PATH has a "*", each open has another name in its place, and only the name is looked up (O_PATH). Prints
+"OPENED ERRNO=REFUSED..." when it has tried, and closes all when its input ends.
 """
 import collections
 import errno

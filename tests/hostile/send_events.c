@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send_events SOCKET PROCESSES: each of the processes attaches and, when all have attached, defines events
+ * send_events SOCKET PROCESSES: each of the processes attaches and, when all have tried that, defines events
  * without end, in packets of the largest size; a process that is detached attaches again. Prints "sending"
- * when all have attached, and lives until its standard input ends.
+ * when all have tried to attach, and lives until its standard input ends.
  */
 #include <stdbool.h>
 #include <signal.h>
