@@ -42,7 +42,7 @@
 
 struct part_row {
 	struct dirtab_row row; /* first, so that one is the other */
-	struct file_view_part part;
+	struct file_view_part *part; /* a reference (g_atomic_rc_box) that the files of a part share */
 	enum query_key key; /* of a folder of values */
 };
 
@@ -51,16 +51,35 @@ static const struct part_row *part_of(const struct dirtab_row *row)
 	return (const struct part_row *)(const void *)row;
 }
 
-/* Takes the members of `like`, and copies name and query. */
-static const struct dirtab_row *make_row(
-	const struct dirtab_row *like, const char *name, const struct file_view_part *what,
-	enum query_key key)
+static void put_row(const struct dirtab_row *row)
 {
-	struct part_row *part = (struct part_row *)(void *)dirtab_make(like, name, sizeof(*part));
+	g_atomic_rc_box_release(part_of(row)->part);
+	g_free((struct dirtab_row *)row);
+}
 
-	part->part = *what;
-	part->key = key;
-	return &part->row;
+/* Takes the members of `like`, copies the name, and takes a reference to the part. */
+static const struct dirtab_row *share_row(
+	const struct dirtab_row *like, const char *name, struct file_view_part *part, enum query_key key)
+{
+	struct part_row *row = (struct part_row *)(void *)dirtab_make(like, name, sizeof(*row));
+
+	row->row.put = put_row;
+	row->part = g_atomic_rc_box_acquire(part);
+	row->key = key;
+	return &row->row;
+}
+
+/* The same with a copy of what the part is. */
+static const struct dirtab_row *make_row(const struct dirtab_row *like, const char *name,
+	const struct file_view_part *what, enum query_key key)
+{
+	struct file_view_part *part = g_atomic_rc_box_new(struct file_view_part);
+	const struct dirtab_row *row;
+
+	*part = *what;
+	row = share_row(like, name, part, key);
+	g_atomic_rc_box_release(part);
+	return row;
 }
 
 /* ---- views ----------------------------------------------------------------------------------- */
@@ -68,7 +87,7 @@ static const struct dirtab_row *make_row(
 static int make_view(struct session *session, const struct dirtab_row *row, int fd, void *job,
 	struct err *err)
 {
-	return file_view_make_part(session, row->name, &part_of(row)->part, fd, job, err);
+	return file_view_make_part(session, row->name, part_of(row)->part, fd, job, err);
 }
 
 static const struct dirtab_row view_row = {
@@ -127,7 +146,7 @@ static const struct dirtab_row part_folder = {
 static int resolve_value(struct session *session, const struct dirtab_row *dir, const char *name,
 	const struct dirtab_row **row, struct err *err)
 {
-	struct file_view_part part = part_of(dir)->part;
+	struct file_view_part part = *part_of(dir)->part;
 	int ret = add_condition(session, &part.query, part_of(dir)->key, name, err);
 
 	if (!ret)
@@ -168,13 +187,13 @@ static void add_value(const struct part_row *part, const char *value, GPtrArray 
 	g_autoptr(GString) name = g_string_new(NULL);
 
 	query_escape(value, name);
-	g_ptr_array_add(rows, (gpointer)make_row(&part_folder, name->str, &part->part, QUERY_KEYS));
+	g_ptr_array_add(rows, (gpointer)share_row(&part_folder, name->str, part->part, QUERY_KEYS));
 }
 
 /* The values that samples have. Without memory for the times of a span there are none. */
 static void list_sampled(struct session *session, const struct part_row *part, GPtrArray *rows)
 {
-	struct query query = part->part.query;
+	struct query query = part->part->query;
 	struct intervals *spans = NULL;
 	struct query_values *values;
 	GHashTable *found;
@@ -240,25 +259,25 @@ static int refuse_twice(const char *name, struct err *err)
 static int resolve_key(struct session *session, const struct dirtab_row *dir, const char *name,
 	const struct dirtab_row **row, struct err *err)
 {
-	const struct file_view_part *part = &part_of(dir)->part;
+	struct file_view_part *part = part_of(dir)->part;
 	const enum query_key key = query_find(name);
 
 	if (key < QUERY_PID || key == QUERY_KEYS)
 		return -ENOENT;
 	if (query_has(&part->query, key))
 		return refuse_twice(name, err);
-	*row = make_row(&values_folder, name, part, key);
+	*row = share_row(&values_folder, name, part, key);
 	return 0;
 }
 
 static void list_keys(struct session *session, const struct dirtab_row *dir, GPtrArray *rows)
 {
-	const struct file_view_part *part = &part_of(dir)->part;
+	struct file_view_part *part = part_of(dir)->part;
 	int key;
 
 	for (key = QUERY_PID; key < QUERY_KEYS; key++)
 		if (!query_has(&part->query, (enum query_key)key))
-			g_ptr_array_add(rows, (gpointer)make_row(&values_folder, query_names[key], part,
+			g_ptr_array_add(rows, (gpointer)share_row(&values_folder, query_names[key], part,
 						      (enum query_key)key));
 }
 
@@ -273,7 +292,7 @@ static const struct dirtab_row by_folder = {
 static int resolve_session(struct session *session, const struct dirtab_row *dir, const char *name,
 	const struct dirtab_row **row, struct err *err)
 {
-	struct file_view_part part = part_of(dir)->part;
+	struct file_view_part part = *part_of(dir)->part;
 
 	if (strlen(name) >= sizeof(part.versus))
 		return -ENOENT;
@@ -301,19 +320,19 @@ static int resolve_wakers(const struct file_view_part *part, const char *name, c
 	return 0;
 }
 
-static int resolve(const struct file_view_part *part, const char *name, const struct dirtab_row **row,
+static int resolve(struct file_view_part *part, const char *name, const struct dirtab_row **row,
 	struct err *err)
 {
 	const enum query_key key = query_find(name);
 
 	if (!strcmp(name, "by")) {
-		*row = make_row(&by_folder, name, part, QUERY_KEYS);
+		*row = share_row(&by_folder, name, part, QUERY_KEYS);
 		return 0;
 	}
 	if (!strcmp(name, "versus")) {
 		if (part->versus[0])
 			return refuse_twice(name, err);
-		*row = make_row(&versus_folder, name, part, QUERY_KEYS);
+		*row = share_row(&versus_folder, name, part, QUERY_KEYS);
 		return 0;
 	}
 	if (!strcmp(name, WAKERS))
@@ -322,14 +341,14 @@ static int resolve(const struct file_view_part *part, const char *name, const st
 		return -ENOENT;
 	if (query_has(&part->query, key))
 		return refuse_twice(name, err);
-	*row = make_row(&time_folder, name, part, key);
+	*row = share_row(&time_folder, name, part, key);
 	return 0;
 }
 
 static int resolve_in_part(struct session *session, const struct dirtab_row *dir, const char *name,
 	const struct dirtab_row **row, struct err *err)
 {
-	const struct file_view_part *part = &part_of(dir)->part;
+	struct file_view_part *part = part_of(dir)->part;
 	const struct view_format *format = view_find(name);
 
 	if (format && part->versus[0] && !(format->needs & VIEW_DIFFERENCE))
@@ -339,7 +358,7 @@ static int resolve_in_part(struct session *session, const struct dirtab_row *dir
 		return err_set(err, EOPNOTSUPP, "%s shows no wakers: tree, folded, flame.svg and pprof do",
 			name);
 	if (format) {
-		*row = make_row(&view_row, name, part, QUERY_KEYS);
+		*row = share_row(&view_row, name, part, QUERY_KEYS);
 		return 0;
 	}
 	if (!strcmp(name, "ctf") || !strcmp(name, "metrics") || !strcmp(name, "sched"))
@@ -351,21 +370,23 @@ static int resolve_in_part(struct session *session, const struct dirtab_row *dir
 static void list_part(struct session *session, const struct dirtab_row *dir, GPtrArray *rows)
 {
 	const struct view_format *format;
-	const struct file_view_part *part = &part_of(dir)->part;
+	struct file_view_part *part = part_of(dir)->part;
 	const unsigned int needs = (part->versus[0] ? VIEW_DIFFERENCE : 0) | (part->wakers ? VIEW_WAKERS : 0);
 
 	for (format = view_formats; format->name; format++)
 		if ((format->needs & needs) == needs)
-			g_ptr_array_add(rows, (gpointer)make_row(&view_row, format->name, part,
+			g_ptr_array_add(rows, (gpointer)share_row(&view_row, format->name, part,
 						      QUERY_KEYS));
 }
 
 int file_part_resolve(struct session *session, const struct dirtab_row *dir, const char *name,
 	const struct dirtab_row **row, struct err *err)
 {
-	static const struct file_view_part all;
+	struct file_view_part *all = g_atomic_rc_box_new0(struct file_view_part);
+	int ret = resolve(all, name, row, err);
 
-	return resolve(&all, name, row, err);
+	g_atomic_rc_box_release(all);
+	return ret;
 }
 
 void file_part_list(struct session *session, const struct dirtab_row *dir, GPtrArray *rows)
