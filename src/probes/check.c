@@ -57,7 +57,7 @@ static int check_expression(struct check *check, struct ast_statement *statement
 static int check_compound(struct check *check, struct ast_statement *statement)
 {
 	const struct ast_type number = check_integer(statement->operator == '-' ||
-		statement->value->type.is_signed);
+		(statement->value->type.is_signed && !check_is_neutral(statement->value)));
 
 	if (statement->value->type.kind != AST_NONE && !check_is_number(&statement->value->type))
 		return check_fail(check, statement->value->place, "this can't be done with %s",

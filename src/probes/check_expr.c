@@ -42,7 +42,7 @@ int check_known_number(struct check *check, struct ast_expr *expr, int64_t *valu
 
 /* ---- operators --------------------------------------------------------------------------------- */
 
-static bool is_neutral(const struct ast_expr *expr)
+bool check_is_neutral(const struct ast_expr *expr)
 {
 	return expr->kind == AST_NUMBER && (int64_t)expr->number >= 0;
 }
@@ -50,9 +50,9 @@ static bool is_neutral(const struct ast_expr *expr)
 /* Of both sides together. */
 static bool is_signed(const struct ast_expr *left, const struct ast_expr *right)
 {
-	if (is_neutral(left))
+	if (check_is_neutral(left))
 		return right->type.is_signed;
-	if (is_neutral(right))
+	if (check_is_neutral(right))
 		return left->type.is_signed;
 	return left->type.is_signed || right->type.is_signed;
 }
@@ -68,6 +68,8 @@ static void fold(struct ast_expr *expr)
 {
 	const uint64_t a = expr->left->number, b = expr->right->number;
 	const bool is_small = b <= INT64_MAX && a <= INT64_MAX;
+	/* as the result of the same operation that is computed when it runs */
+	const bool has_sign = expr->operator == '-' || (expr->compares_signed && !is_small);
 	uint64_t result;
 
 	if (expr->left->kind != AST_NUMBER || expr->right->kind != AST_NUMBER)
@@ -88,7 +90,7 @@ static void fold(struct ast_expr *expr)
 		result = a / b;
 	else
 		return;
-	check_set_number(expr, result, expr->operator == '-');
+	check_set_number(expr, result, has_sign);
 }
 
 /* The number of a pointer's items becomes a number of bytes. */

@@ -104,6 +104,8 @@ int check_condition(struct check *check, struct ast_expr *expr);
 /* -EINVAL if it is not a number that is known now. */
 int check_known_number(struct check *check, struct ast_expr *expr, int64_t *value);
 void check_set_number(struct ast_expr *expr, uint64_t number, bool is_signed);
+/* Whether it is a number that has the same value signed and unsigned. */
+bool check_is_neutral(const struct ast_expr *expr);
 /* Whether addresses that are integers are of the process here. */
 bool check_is_user_code(const struct check *check);
 

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <glib.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,7 +53,8 @@ static bool is_new(struct finding *finding, const struct ast_target *target)
 	if (!finding->targets)
 		return true;
 	return g_hash_table_add(finding->targets, is_listed ?
-		g_strdup_printf("%d %s:%s", kind, target->system, target->name) :
+		g_strdup_printf("%d %s:%s+%" PRIu64, kind, target->system, target->name,
+			target->probe->offset) :
 		g_strdup_printf("%d %s", kind, target->text));
 }
 

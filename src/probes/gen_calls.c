@@ -144,6 +144,32 @@ void gen_function(struct gen *gen, const struct ast_expr *call)
 
 /* ---- values that are more than a word ---------------------------------------------------------- */
 
+/*
+ * A string of at most as many bytes as `length` has when it runs, and of `most` with the zero at the end. The
+ * length is unsigned: a negative one is a long one.
+ */
+static void store_string_of(struct gen *gen, const struct ast_expr *from, const struct ast_expr *length,
+	uint32_t most, struct gen_place place)
+{
+	struct gen_mark mark = gen_mark(gen);
+	struct gen_place address = gen_room(gen, 8);
+	struct code *code = gen->code;
+	int fits = code_label(code);
+
+	gen_value(gen, from);
+	gen_save(gen, address, 0, BPF_REG_0);
+	gen_value(gen, length);
+	code_mov(code, BPF_REG_2, BPF_REG_0);
+	code_jump_if_imm(code, BPF_JLE, BPF_REG_2, (int32_t)most - 1, fits);
+	code_mov_imm(code, BPF_REG_2, (int32_t)most - 1);
+	code_place(code, fits);
+	code_alu_imm(code, BPF_ADD, BPF_REG_2, 1);
+	gen_address(gen, BPF_REG_1, place);
+	gen_load(gen, BPF_REG_3, address, 0);
+	gen_read_text(gen, -1);
+	gen_back(gen, mark);
+}
+
 /* str(p[, length]): the length may be known only when it runs; a longer text is cut there. */
 static void store_string(struct gen *gen, const struct ast_expr *call, const struct ast_type *as,
 	struct gen_place place)
@@ -156,6 +182,10 @@ static void store_string(struct gen *gen, const struct ast_expr *call, const str
 		return;
 	}
 	gen_zero(gen, place, layout_bytes(as));
+	if (from->next && from->next->kind != AST_NUMBER) {
+		store_string_of(gen, from, from->next, room, place);
+		return;
+	}
 	gen_value(gen, from);
 	gen_read_string(gen, -1, room, place);
 }

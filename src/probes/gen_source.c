@@ -85,12 +85,17 @@ void gen_read(struct gen *gen, const struct ast_type *type, bool is_user, const 
 
 void gen_read_string(struct gen *gen, int user, uint32_t bytes, struct gen_place place)
 {
+	code_mov(gen->code, BPF_REG_3, BPF_REG_0);
+	gen_address(gen, BPF_REG_1, place);
+	code_mov_imm(gen->code, BPF_REG_2, (int32_t)bytes);
+	gen_read_text(gen, user);
+}
+
+void gen_read_text(struct gen *gen, int user)
+{
 	struct code *code = gen->code;
 	int kernel = code_label(code), done = code_label(code);
 
-	code_mov(code, BPF_REG_3, BPF_REG_0);
-	gen_address(gen, BPF_REG_1, place);
-	code_mov_imm(code, BPF_REG_2, (int32_t)bytes);
 	/* the kernel's addresses are the upper half */
 	if (user < 0)
 		code_jump_if_imm(code, BPF_JSLT, BPF_REG_3, 0, kernel);

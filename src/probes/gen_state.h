@@ -80,6 +80,8 @@ void gen_argument(struct gen *gen, const struct ast_expr *expr);
 void gen_read(struct gen *gen, const struct ast_type *type, bool is_user, const struct ast_field *field);
 /* The string at the address in R0; `user` -1: the address tells which memory it is in. */
 void gen_read_string(struct gen *gen, int user, uint32_t bytes, struct gen_place place);
+/* The same of at most R2 bytes, with the zero at the end, from the address in R3 to R1. */
+void gen_read_text(struct gen *gen, int user);
 /* The target's number, into R0. */
 void gen_target(struct gen *gen);
 /* Whether R6 is the context of a raw tracepoint of all system calls. */

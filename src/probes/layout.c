@@ -203,5 +203,5 @@ void layout_hist_bounds(uint32_t bits, uint32_t bucket, int64_t *low, uint64_t *
 
 uint32_t layout_lhist_buckets(int64_t low, int64_t high, int64_t step)
 {
-	return (uint32_t)((high - low + step - 1) / step) + 2;
+	return (uint32_t)((high - low - 1) / step) + 3;
 }

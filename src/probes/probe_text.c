@@ -140,6 +140,11 @@ static int read_place(struct reading *reading, struct part part)
 	return keep(reading, part, &reading->probe->name);
 }
 
+static bool has_offset(struct part part)
+{
+	return memchr(part.text, '+', part.length) != NULL;
+}
+
 static int read_function(struct reading *reading)
 {
 	const bool is_return = reading->count == 2 && part_is(reading->parts[1], "return");
@@ -150,6 +155,9 @@ static int read_function(struct reading *reading)
 	if (is_return && reading->probe->kind == PROBE_KPROBE)
 		reading->probe->kind = PROBE_KRETPROBE;
 	else if (reading->count == 2 && reading->probe->kind != PROBE_KPROBE)
+		return fail_usage(reading);
+	/* all others are at the entry or the return of a function */
+	if (reading->probe->kind != PROBE_KPROBE && has_offset(reading->parts[0]))
 		return fail_usage(reading);
 	return read_place(reading, reading->parts[0]);
 }
@@ -178,14 +186,19 @@ static int read_syscall(struct reading *reading)
 static int read_path_function(struct reading *reading)
 {
 	struct part part = reading->parts[1];
+	bool is_offset;
 	int ret;
 
 	if (reading->count != 2)
 		return fail_usage(reading);
 	ret = keep(reading, reading->parts[0], &reading->probe->path);
-	if (ret || take_number(part, &reading->probe->offset))
+	if (ret)
 		return ret;
-	return read_place(reading, part);
+	is_offset = take_number(part, &reading->probe->offset);
+	/* the kernel replaces the return address on the stack, which is elsewhere behind the entry */
+	if (reading->probe->kind == PROBE_URETPROBE && (is_offset || has_offset(part)))
+		return fail_usage(reading);
+	return is_offset ? 0 : read_place(reading, part);
 }
 
 static int read_path_name(struct reading *reading)

@@ -20,8 +20,13 @@ need_probe keys 'BEGIN { @x[1] = 1; @x[2] = 2; @x[3] = 3; @x[4] = 4; }'
 same "so many keys" "@x[1]: 1 @x[2]: 2 @x[3]: 3" "$(grep '^@x' "$MNT/probes/keys" | paste -sd ' ')"
 check "the fourth is counted" grep -q ' 1 keys dropped$' "$MNT/probes/keys"
 put probes/text 'tracepoint:syscalls:sys_enter_openat /comm == "opens"/ { printf("%s.\n", str(args.filename)); }'
+# a length that is known only when the program runs, and one that is longer than a string may be
+put probes/part 'tracepoint:syscalls:sys_enter_openat /comm == "opens"/ { $n = tid == 0 ? 1 : 4;
+	printf("%s.\n", str(args.filename, $n)); printf("all %s.\n", str(args.filename, 0 - $n)); }'
 (exec -a opens bash -c 'printf opens >/proc/$$/comm; : <"/'$LONG'"' 2>"$WORK/err")
 check "a string is cut" grep -q 'probe:text: /0123456789abcd\.$' "$MNT/kptrace"
+check "at the length of that moment" grep -q 'probe:part: /012\.$' "$MNT/kptrace"
+check "but no longer" grep -q 'probe:part: all /0123456789abcd\.$' "$MNT/kptrace"
 serve_end
 
 # JSON: each line is read by another program, and has what the text has

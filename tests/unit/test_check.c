@@ -222,6 +222,9 @@ static void test_numbers_are_computed_and_pointers_scaled(void **state)
 		{ __LINE__, "(1 << 11) - 1", 2047 },
 		{ __LINE__, "-3 * 4", -12 },
 		{ __LINE__, "~0", -1 },
+		{ __LINE__, "-5 + 2", -3 },
+		{ __LINE__, "-8 & -4", -8 },
+		{ __LINE__, "-1 << 2", -4 },
 		{ __LINE__, "1e6 / 1_000", 1000 },
 		{ __LINE__, "ST_NEG", -1 },
 		{ __LINE__, "$1 + $#", 44 },
@@ -241,7 +244,8 @@ static void test_numbers_are_computed_and_pointers_scaled(void **state)
 		if (check_with(&options, text, &ast, &err))
 			fail_msg("line %d: %s", rows[i].line, err.text);
 		expr = ast->units->body->value;
-		if (expr->kind != AST_NUMBER || (int64_t)expr->number != rows[i].number)
+		if (expr->kind != AST_NUMBER || (int64_t)expr->number != rows[i].number ||
+			!expr->type.is_signed)
 			fail_msg("line %d: kind %d, %" PRId64, rows[i].line, expr->kind,
 				(int64_t)expr->number);
 		ast_destroy(ast);
@@ -337,6 +341,11 @@ static void test_each_unit_has_its_own_offsets(void **state)
 	assert_string_equal(ast->units->targets->text, "kprobe:vfs_read");
 	assert_int_equal(ast->units->targets->next->number, 1);
 	ast_destroy(ast);
+	/* one function at two places, and a third time at one of them */
+	value_of("k:vfs_read, k:vfs_read+8, k:vfs_read { @[probe] = count(); }", &ast);
+	assert_int_equal(ast->units->targets->next->probe->offset, 8);
+	assert_null(ast->units->targets->next->next);
+	ast_destroy(ast);
 }
 
 /* ---- maps and variables ------------------------------------------------------------------------- */
@@ -350,6 +359,8 @@ static void test_maps_have_keys_and_values(void **state)
 		{ __LINE__, "BEGIN { @m[1] = sum(-1) }", AST_SUM, "u64", "i64" },
 		{ __LINE__, "BEGIN { @m[-1] = 1; @m[pid] = 2; }", AST_PLAIN, "i64", "u64" },
 		{ __LINE__, "BEGIN { @m[\"ab\"] = 1; @m[comm] = -2; }", AST_PLAIN, "string16", "i64" },
+		{ __LINE__, "BEGIN { @m[1] = 0xffffffff00000000; @m[1] >>= 32; }", AST_PLAIN, "u64", "u64" },
+		{ __LINE__, "BEGIN { @m[1] = 1; @m[1] -= 2; }", AST_PLAIN, "u64", "i64" },
 		{ __LINE__, "BEGIN { @m[curtask] = curtask }", AST_PLAIN, "u64", "pointer" },
 		{ __LINE__, "BEGIN { @m[kstack] = 1 } k:vfs_read { }", AST_PLAIN, NULL, NULL },
 		{ __LINE__, "k:vfs_read { @m[kstack(3)]++ }", AST_PLAIN, "kstack3", "i64" },
