@@ -91,15 +91,9 @@ static int check_name(struct expr_checking *checking, struct ast_expr *node)
 static int check_result(const struct expr_checking *checking, const struct ast_expr *node)
 {
 	const bool divides = node->left && (node->operator == '/' || node->operator == '%');
-	const bool shifts = node->operator == AST_SHIFT_LEFT || node->operator == AST_SHIFT_RIGHT;
 
-	if (node->right->kind != AST_NUMBER)
-		return 0;
-	if (divides && !node->right->number)
-		return fail(checking, node, "this divides by 0");
-	if (shifts && node->right->number >= 64)
-		return fail(checking, node, "this shifts by 64 bits or more");
-	return 0;
+	return divides && node->right->kind == AST_NUMBER && !node->right->number ?
+		fail(checking, node, "this divides by 0") : 0;
 }
 
 static int check_operands(const struct expr_checking *checking, const struct ast_expr *node)

@@ -303,13 +303,13 @@ static void test_an_expression_with_more_cgroups_is_refused(void **state)
 	only_destroy(only);
 }
 
-/* Expressions by chance: steps give what the instructions give. */
+/* Expressions by chance: steps give what the instructions give. A literal 0 is no divisor. */
 static void append_random(GRand *rand, GString *text, int depth)
 {
 	static const char *const operators[] = { "|", "&", "^", "+", "-", "*", "/", "%", "<", ">", "==", "!=",
 		"<=", ">=", "<<", ">>", "&&", "||" };
-	static const char *const leaves[] = { "0", "1", "2", "3", "0x7fffffffffffffff", "pid", "uid",
-		"(ppid - pid)" };
+	static const char *const leaves[] = { "(uid - uid)", "1", "2", "3", "0x7fffffffffffffff", "pid",
+		"uid", "(ppid - pid)" };
 	static const char unary[] = "-~!";
 
 	if (!depth || g_rand_int_range(rand, 0, 6) == 0) {
