@@ -149,7 +149,7 @@ void probes_list(struct probes *probes, GPtrArray *names)
 
 /* ---- the thread -------------------------------------------------------------------------------- */
 
-/* One that is to be destroyed by the caller; NULL if there is none. */
+/* One that is to be detached by the caller; NULL if there is none. */
 static struct entry *take_removed(struct probes *probes)
 {
 	struct entry *found = NULL;
@@ -158,31 +158,47 @@ static struct entry *take_removed(struct probes *probes)
 	for (guint i = 0; i < probes->removed->len && !found; i++) {
 		struct entry *entry = g_ptr_array_index(probes->removed, i);
 
-		if (!entry->users && !entry->destroying)
+		if (!entry->users && !entry->detaching)
 			found = entry;
 	}
 	if (found)
-		found->destroying = true;
+		found->detaching = true;
 	pthread_mutex_unlock(&probes->lock);
 	return found;
 }
 
 /*
- * Destroys those removed programs that have no users any more. No other thread finds them: `changing` need
- * not be held, so that others are attached meanwhile.
+ * Detaches those removed programs that have no users any more, which runs their END. `changing` need not be
+ * held, so that others are attached meanwhile.
  */
-static void destroy_removed(struct probes *probes)
+static void detach_removed(struct probes *probes)
 {
 	struct entry *entry;
 
 	while ((entry = take_removed(probes))) {
 		probe_off(entry->probe);
-		probe_destroy(entry->probe);
 		pthread_mutex_lock(&probes->lock);
-		g_ptr_array_remove_fast(probes->removed, entry);
+		entry->detached = true;
 		pthread_mutex_unlock(&probes->lock);
-		g_free(entry);
 	}
+}
+
+/* One that is detached, which no other thread finds from now on; NULL if there is none. */
+static struct entry *take_detached(struct probes *probes)
+{
+	struct entry *found = NULL;
+
+	pthread_mutex_lock(&probes->lock);
+	for (guint i = 0; i < probes->removed->len && !found; i++) {
+		struct entry *entry = g_ptr_array_index(probes->removed, i);
+
+		if (!entry->users && entry->detached)
+			found = entry;
+	}
+	if (found)
+		g_ptr_array_remove_fast(probes->removed, found);
+	pthread_mutex_unlock(&probes->lock);
+	return found;
 }
 
 static bool has_many_removed(struct probes *probes)
@@ -193,6 +209,18 @@ static bool has_many_removed(struct probes *probes)
 	has = probes->removed->len > REMOVED_MAX;
 	pthread_mutex_unlock(&probes->lock);
 	return has;
+}
+
+/* With the lock held. Not one that a thread is detaching just now. */
+static struct entry *find_removed(struct probes *probes, uint32_t serial)
+{
+	for (guint i = 0; i < probes->removed->len; i++) {
+		struct entry *entry = g_ptr_array_index(probes->removed, i);
+
+		if (probe_serial(entry->probe) == serial && entry->detaching == entry->detached)
+			return entry;
+	}
+	return NULL;
 }
 
 /* A record of the queue: with `changing` held. */
@@ -212,6 +240,8 @@ static void act(void *arg, const void *record, size_t bytes)
 	while (!found && g_hash_table_iter_next(&iter, NULL, &value))
 		if (probe_serial(((struct entry *)value)->probe) == action.serial)
 			found = value;
+	if (!found)
+		found = find_removed(probes, action.serial);
 	if (found)
 		found->users++;
 	pthread_mutex_unlock(&probes->lock);
@@ -230,6 +260,18 @@ static void read_queue(struct probes *probes)
 	pthread_mutex_lock(&probes->settling);
 	pthread_cond_broadcast(&probes->settled);
 	pthread_mutex_unlock(&probes->settling);
+}
+
+/* With `changing` held: destroys those that are detached, when what they asked for before is done. */
+static void destroy_detached(struct probes *probes)
+{
+	struct entry *entry;
+
+	read_queue(probes);
+	while ((entry = take_detached(probes))) {
+		probe_destroy(entry->probe);
+		g_free(entry);
+	}
 }
 
 void probes_settle(struct probes *probes, uint64_t until_ns)
@@ -341,8 +383,9 @@ static void *run_thread(void *arg)
 		if (atomic_read_relaxed(&probes->look))
 			look(probes);
 		pthread_mutex_unlock(&probes->changing);
-		destroy_removed(probes);
+		detach_removed(probes);
 		pthread_mutex_lock(&probes->changing);
+		destroy_detached(probes);
 		give_back(probes);
 		timeout_ms = earlier(expire_targets(probes), probes_expire_measuring(probes));
 		if (atomic_read_relaxed(&probes->look))
@@ -416,7 +459,8 @@ void probes_destroy(struct probes *probes)
 	if (!probes)
 		return;
 	probes_close(probes);
-	destroy_removed(probes);
+	detach_removed(probes);
+	destroy_detached(probes);
 	give_back(probes);
 	targets_close(probes->targets);
 	g_hash_table_unref(probes->entries);
@@ -512,8 +556,10 @@ static int set_program(struct probes *probes, const char *name, const char *text
 	int ret = prepare(probes, err);
 
 	/* removed programs that kp-probes has not detached yet take memory, and are not counted below */
-	if (has_many_removed(probes))
-		destroy_removed(probes);
+	if (has_many_removed(probes)) {
+		detach_removed(probes);
+		destroy_detached(probes);
+	}
 	if (!ret)
 		ret = measure(probes, name, &options, err);
 	if (!ret)

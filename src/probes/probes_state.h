@@ -12,8 +12,9 @@
 struct entry {
 	struct probe *probe;
 	unsigned int users; /* l */
-	bool removed;	    /* l: it is destroyed when it has no users, */
-	bool destroying;    /* l: by one thread */
+	bool removed;	    /* l: it is detached when it has no users, */
+	bool detaching;	    /* l: by one thread; */
+	bool detached;	    /* l: then it is destroyed, when what its END asked for is done */
 };
 
 /*
