@@ -194,26 +194,30 @@ static bool calls_many(struct nodes *nodes, bool refused)
 static int add_node(struct nodes *nodes, struct node *dir, const struct dirtab_row *row, uid_t uid,
 	struct node **node, struct err *err)
 {
-	struct node *made = create_node(dir, row), *found = NULL;
-	bool many = false;
+	struct node *found = NULL, *refused = NULL;
+	bool is_new, many = false;
 	int ret = 0;
 
 	pthread_mutex_lock(&nodes->lock);
 	if (row->type == DIRTAB_DIR)
 		found = find_directory(nodes, dir, row);
-	if (!found)
-		ret = take_share(nodes, made, uid, err);
-	if (!found && !ret) {
-		found = g_steal_pointer(&made);
-		link_node(nodes, found);
-	}
-	if (!made || ret)
+	is_new = !found;
+	if (is_new) {
+		found = create_node(dir, row);
+		ret = take_share(nodes, found, uid, err);
+		if (ret)
+			refused = g_steal_pointer(&found);
+		else
+			link_node(nodes, found);
 		many = calls_many(nodes, ret != 0);
+	}
 	if (found)
 		found->lookups++;
 	pthread_mutex_unlock(&nodes->lock);
-	if (made)
-		free_node(nodes, made);
+	if (!is_new)
+		dirtab_put(row);
+	if (refused)
+		free_node(nodes, refused);
 	if (many)
 		nodes->many(nodes->many_arg);
 	*node = found;

@@ -182,7 +182,7 @@ static void detach(struct kernel *kernel, const char *name, struct kernel_settin
 	setting->program = -1;
 	kernel->missed += pointprogram_missed(program);
 	pthread_mutex_unlock(&kernel->lock);
-	kernel_close_fd(&setting->array); /* after the link: stub.h */
+	kernel_close_point(setting);
 	kernel_close_fd(&program);
 }
 

@@ -84,6 +84,12 @@ const char *ast_copy_text(struct ast *ast, const char *text, size_t bytes)
 	return copy ? memcpy(copy, text, bytes) : NULL;
 }
 
+bool ast_divides_by_zero(const struct ast_expr *expr)
+{
+	return (expr->operator == '/' || expr->operator == '%') && expr->right->kind == AST_NUMBER &&
+		!expr->right->number;
+}
+
 /* The text's line, from `before` bytes before the column, and the column's blanks with a caret. */
 static void show_place(const struct ast *ast, struct ast_place place, char *out, size_t room)
 {

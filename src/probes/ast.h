@@ -343,6 +343,9 @@ void *ast_new(struct ast *ast, size_t bytes);
 /* A copy of a text; NULL like ast_new(). */
 const char *ast_copy_text(struct ast *ast, const char *text, size_t bytes);
 
+/* Whether it divides by a literal 0. */
+bool ast_divides_by_zero(const struct ast_expr *expr);
+
 /*
  * Writes an error: "line 1, column 7: SENTENCE", and in lines of their own the text's line and a caret
  * under the place. Returns -code.

@@ -129,7 +129,7 @@ static int check_arithmetic(struct check *check, struct ast_expr *expr)
 	expr->compares_signed = is_signed(left, right);
 	expr->type = check_integer(expr->operator == '-' || expr->compares_signed);
 	expr->type.is_user = left->type.is_user || right->type.is_user;
-	if ((expr->operator == '/' || expr->operator == '%') && right->kind == AST_NUMBER && !right->number)
+	if (ast_divides_by_zero(expr))
 		return check_fail(check, expr->place, "this divides by 0");
 	if (adds && left_points != right_points && (left_points || expr->operator == '+')) {
 		expr->type = left_points ? left->type : right->type;

@@ -87,15 +87,6 @@ static int check_name(struct expr_checking *checking, struct ast_expr *node)
 		node->text);
 }
 
-/* Refuses a right side that is a number and gives no result for any left side. */
-static int check_result(const struct expr_checking *checking, const struct ast_expr *node)
-{
-	const bool divides = node->left && (node->operator == '/' || node->operator == '%');
-
-	return divides && node->right->kind == AST_NUMBER && !node->right->number ?
-		fail(checking, node, "this divides by 0") : 0;
-}
-
 static int check_operands(const struct expr_checking *checking, const struct ast_expr *node)
 {
 	const enum ast_type_kind right = node->right->type.kind;
@@ -106,7 +97,7 @@ static int check_operands(const struct expr_checking *checking, const struct ast
 		return fail(checking, node, "strings can be compared by '==' and '!=' only");
 	if (right == AST_STRING && (node->left->kind == AST_LITERAL) == (node->right->kind == AST_LITERAL))
 		return fail(checking, node, "one side must be a name and the other a text in quotes");
-	return check_result(checking, node);
+	return ast_divides_by_zero(node) ? fail(checking, node, "this divides by 0") : 0;
 }
 
 static int check_node(struct expr_checking *checking, struct ast_expr *node)

@@ -144,26 +144,33 @@ void gen_function(struct gen *gen, const struct ast_expr *call)
 
 /* ---- values that are more than a word ---------------------------------------------------------- */
 
+/* R2 = the value of `length`, which is unsigned, or `most` if that is less */
+static void load_length(struct gen *gen, const struct ast_expr *length, uint32_t most)
+{
+	struct code *code = gen->code;
+	int fits = code_label(code);
+
+	gen_value(gen, length);
+	code_mov(code, BPF_REG_2, BPF_REG_0);
+	code_jump_if_imm(code, BPF_JLE, BPF_REG_2, (int32_t)most, fits);
+	code_mov_imm(code, BPF_REG_2, (int32_t)most);
+	code_place(code, fits);
+}
+
 /*
- * A string of at most as many bytes as `length` has when it runs, and of `most` with the zero at the end. The
- * length is unsigned: a negative one is a long one.
+ * A string of at most as many bytes as `length` has when it runs, and of `most` with the zero at the end. A
+ * negative length is a long one.
  */
 static void store_string_of(struct gen *gen, const struct ast_expr *from, const struct ast_expr *length,
 	uint32_t most, struct gen_place place)
 {
 	struct gen_mark mark = gen_mark(gen);
 	struct gen_place address = gen_room(gen, 8);
-	struct code *code = gen->code;
-	int fits = code_label(code);
 
 	gen_value(gen, from);
 	gen_save(gen, address, 0, BPF_REG_0);
-	gen_value(gen, length);
-	code_mov(code, BPF_REG_2, BPF_REG_0);
-	code_jump_if_imm(code, BPF_JLE, BPF_REG_2, (int32_t)most - 1, fits);
-	code_mov_imm(code, BPF_REG_2, (int32_t)most - 1);
-	code_place(code, fits);
-	code_alu_imm(code, BPF_ADD, BPF_REG_2, 1);
+	load_length(gen, length, most - 1);
+	code_alu_imm(gen->code, BPF_ADD, BPF_REG_2, 1);
 	gen_address(gen, BPF_REG_1, place);
 	gen_load(gen, BPF_REG_3, address, 0);
 	gen_read_text(gen, -1);
@@ -233,20 +240,14 @@ static void store_buffer(struct gen *gen, const struct ast_expr *call, const str
 	const uint32_t most = call->type.bytes < as->bytes ? call->type.bytes : as->bytes;
 	struct gen_mark mark = gen_mark(gen);
 	struct gen_place address = gen_room(gen, 8);
-	struct code *code = gen->code;
-	int fits = code_label(code);
 
 	gen_zero(gen, place, layout_bytes(as));
 	load_source(gen, call->args, most);
 	gen_save(gen, address, 0, BPF_REG_0);
 	if (call->args->next)
-		gen_value(gen, call->args->next);
+		load_length(gen, call->args->next, most);
 	else
-		code_mov_imm(code, BPF_REG_0, (int32_t)most);
-	code_mov(code, BPF_REG_2, BPF_REG_0);
-	code_jump_if_imm(code, BPF_JLE, BPF_REG_2, (int32_t)most, fits);
-	code_mov_imm(code, BPF_REG_2, (int32_t)most);
-	code_place(code, fits);
+		code_mov_imm(gen->code, BPF_REG_2, (int32_t)most);
 	gen_save(gen, place, 0, BPF_REG_2);
 	gen_address(gen, BPF_REG_1, bytes);
 	gen_load(gen, BPF_REG_3, address, 0);

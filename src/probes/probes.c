@@ -183,24 +183,6 @@ static void detach_removed(struct probes *probes)
 	}
 }
 
-/* One that is detached, which no other thread finds from now on; NULL if there is none. */
-static struct entry *take_detached(struct probes *probes)
-{
-	struct entry *found = NULL;
-
-	pthread_mutex_lock(&probes->lock);
-	for (guint i = 0; i < probes->removed->len && !found; i++) {
-		struct entry *entry = g_ptr_array_index(probes->removed, i);
-
-		if (!entry->users && entry->detached)
-			found = entry;
-	}
-	if (found)
-		g_ptr_array_remove_fast(probes->removed, found);
-	pthread_mutex_unlock(&probes->lock);
-	return found;
-}
-
 static bool has_many_removed(struct probes *probes)
 {
 	bool has;
@@ -262,13 +244,48 @@ static void read_queue(struct probes *probes)
 	pthread_mutex_unlock(&probes->settling);
 }
 
-/* With `changing` held: destroys those that are detached, when what they asked for before is done. */
+static void list_detached(struct probes *probes, GPtrArray *detached)
+{
+	pthread_mutex_lock(&probes->lock);
+	for (guint i = 0; i < probes->removed->len; i++) {
+		struct entry *entry = g_ptr_array_index(probes->removed, i);
+
+		if (entry->detached)
+			g_ptr_array_add(detached, entry);
+	}
+	pthread_mutex_unlock(&probes->lock);
+}
+
+/* Whether it has no users, and no other thread finds it from now on. */
+static bool take_unused(struct probes *probes, struct entry *entry)
+{
+	bool is_unused;
+
+	pthread_mutex_lock(&probes->lock);
+	is_unused = !entry->users;
+	if (is_unused)
+		g_ptr_array_remove_fast(probes->removed, entry);
+	pthread_mutex_unlock(&probes->lock);
+	return is_unused;
+}
+
+/*
+ * With `changing` held, without which none is destroyed: destroys those that are detached, when what they
+ * asked for before is done. Not those that are detached only while the queue is read.
+ */
 static void destroy_detached(struct probes *probes)
 {
-	struct entry *entry;
+	g_autoptr(GPtrArray) detached = g_ptr_array_new();
 
+	list_detached(probes, detached);
+	if (!detached->len)
+		return;
 	read_queue(probes);
-	while ((entry = take_detached(probes))) {
+	for (guint i = 0; i < detached->len; i++) {
+		struct entry *entry = g_ptr_array_index(detached, i);
+
+		if (!take_unused(probes, entry))
+			continue;
 		probe_destroy(entry->probe);
 		g_free(entry);
 	}

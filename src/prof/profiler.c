@@ -185,6 +185,11 @@ void profiler_destroy(struct profiler *p)
 	g_free(p);
 }
 
+static uint64_t count_held_kb(const struct profiler *p)
+{
+	return (capture_memory_bytes(p->capture) + p->saved.used + KIB - 1) / KIB;
+}
+
 void profiler_release(struct profiler *p)
 {
 	uint64_t held_kb;
@@ -195,7 +200,7 @@ void profiler_release(struct profiler *p)
 		capture_clear(p->capture);
 		tasks_clear(p->tasks);
 	}
-	held_kb = (capture_memory_bytes(p->capture) + p->saved.used + KIB - 1) / KIB;
+	held_kb = count_held_kb(p);
 	pthread_mutex_unlock(&p->lock);
 	profiler_trim(p); /* no thread of this profiler does it later */
 	if (held_kb >= p->captured_kb)
@@ -480,7 +485,7 @@ int profiler_set_stack(struct profiler *p, const char *name, const char *depth, 
 int profiler_set_qlimit_kb(struct profiler *p, uint64_t kb, struct err *err)
 {
 	const uint64_t high = budget_total_kb(p->budget);
-	const uint64_t held_kb = (capture_memory_bytes(p->capture) + p->saved.used + KIB - 1) / KIB;
+	const uint64_t held_kb = count_held_kb(p);
 	const uint64_t needed_kb = kb > held_kb ? kb : held_kb; /* what is held stays until it is read */
 	int ret = check_range("prof_qlimit KB", kb, smaller(QLIMIT_MIN_KB, high), high, err);
 

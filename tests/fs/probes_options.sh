@@ -26,12 +26,12 @@ put probes/part 'tracepoint:syscalls:sys_enter_openat /comm == "opens"/ { $n = t
 (exec -a opens bash -c 'printf opens >/proc/$$/comm; : <"/'$LONG'"' 2>"$WORK/err")
 check "a string is cut" grep -q 'probe:text: /0123456789abcd\.$' "$MNT/kptrace"
 check "at the length of that moment" grep -q 'probe:part: /012\.$' "$MNT/kptrace"
+check "but no longer" grep -q 'probe:part: all /0123456789abcd\.$' "$MNT/kptrace"
 # what END asks for is done also where the program is removed
 put probes/ended 'BEGIN { @n = 7; } END { print(@n); printf("over\n"); }'
 rm "$MNT/probes/ended"
 wait_for grep -q 'probe:ended: over$' "$MNT/kptrace"
 wait_for grep -q 'probe:ended: @n: 7$' "$MNT/kptrace"
-check "but no longer" grep -q 'probe:part: all /0123456789abcd\.$' "$MNT/kptrace"
 serve_end
 
 # JSON: each line is read by another program, and has what the text has

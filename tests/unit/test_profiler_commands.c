@@ -481,19 +481,18 @@ static void test_start_without_kprof_symbols_is_noted(void **state)
 /* Starts a run with these events in a session of a user who has none, and 2 rings a CPU are all there is. */
 static int start_restricted(const char *events, struct err *err)
 {
-	const struct profiler_hooks hooks = { .data_ready = data_ready, .data_drained = data_ready,
-		.cpus_changed = cpus_changed, .times_begin = times_begin, .times_read = times_read };
 	const struct profiler_paths paths = { .symbols = NULL };
 	const uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
 	struct budget *budget = budget_create(2 * cpus * RING_KB);
 	struct host h = { .budget = budget };
-	struct profiler_hooks with_host = hooks;
+	const struct profiler_hooks hooks = { .data_ready = data_ready, .data_drained = data_ready,
+		.cpus_changed = cpus_changed, .times_begin = times_begin, .times_read = times_read,
+		.arg = &h };
 	int ret;
 
 	pthread_mutex_init(&h.lock, NULL);
 	pthread_cond_init(&h.changed, NULL);
-	with_host.arg = &h;
-	assert_int_equal(profiler_create(&with_host, &paths, budget, &h.p, NULL), 0);
+	assert_int_equal(profiler_create(&hooks, &paths, budget, &h.p, NULL), 0);
 	profiler_restrict(h.p, 65533, 65533, false);
 	assert_int_equal(profiler_set_events(h.p, events, NULL), 0);
 	assert_int_equal(profiler_set_stack(h.p, "none", NULL, NULL), 0);
